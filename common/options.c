@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "options.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_OPTIONS "list-options"
+#define NAME_MAX_LENGTH 40	/* of an option name, for the spelling hint */
+#define HELP_COLUMN 26
+
+/* One pass over a command line. */
+struct parser {
+	const struct option_row *rows;
+	int argc;
+	char **argv;
+	int next;		/* index of the word after the ones consumed */
+	struct error *e;
+};
+
+static bool takes_value(const struct option_row *row)
+{
+	return row->type == OPTION_STRING || row->type == OPTION_SIZE || row->type == OPTION_UINT;
+}
+
+static const struct option_row *find_long(const struct option_row *rows, const char *name,
+					  size_t length)
+{
+	for (; rows->name; rows++)
+		if (strlen(rows->name) == length && !memcmp(rows->name, name, length))
+			return rows;
+	return NULL;
+}
+
+static const struct option_row *find_short(const struct option_row *rows, char c)
+{
+	for (; rows->name; rows++)
+		if (rows->short_name == c)
+			return rows;
+	return NULL;
+}
+
+static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
+{
+	unsigned int m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Levenshtein distance; names longer than NAME_MAX_LENGTH are as far as can be. */
+static unsigned int distance(const char *a, size_t a_length, const char *b)
+{
+	size_t b_length = strlen(b);
+	unsigned int row[NAME_MAX_LENGTH + 1];
+
+	if (a_length > NAME_MAX_LENGTH || b_length > NAME_MAX_LENGTH)
+		return NAME_MAX_LENGTH;
+	for (size_t j = 0; j <= b_length; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_length; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_length; j++) {
+			unsigned int above = row[j];
+
+			row[j] = min3(above + 1, row[j - 1] + 1,
+				      diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b_length];
+}
+
+static const char *nearest(const struct option_row *rows, const char *name, size_t length)
+{
+	unsigned int best = length / 3;
+	const char *found = NULL;
+
+	for (; length && rows->name; rows++) {
+		bool begins = length > 2 && !strncmp(rows->name, name, length);
+		unsigned int d = begins ? 0 : distance(name, length, rows->name);
+
+		if (d <= best && (!found || d < best)) {
+			best = d;
+			found = rows->name;
+		}
+	}
+	return found;
+}
+
+static int unknown_long(struct parser *p, const char *name, size_t length)
+{
+	const char *near = nearest(p->rows, name, length);
+
+	error_set(p->e, ERROR_USAGE, "unknown option \"--%.*s\"", (int)length, name);
+	if (near)
+		return error_hint(p->e, "did you mean \"--%s\"?", near), ERROR_USAGE;
+	return error_hint(p->e, "--help lists the options"), ERROR_USAGE;
+}
+
+static int unknown_short(struct parser *p, char c)
+{
+	error_set(p->e, ERROR_USAGE, "unknown option \"-%c\"", c);
+	error_hint(p->e, "--help lists the options");
+	return ERROR_USAGE;
+}
+
+static int bad_value(struct parser *p, const struct option_row *row, const char *value,
+		     const char *what)
+{
+	error_set(p->e, ERROR_USAGE, "option \"--%s\": %s: \"%s\"", row->name, what, value);
+	if (row->min || row->max)
+		error_hint(p->e, "--%s takes %s from %llu to %llu", row->name,
+			   row->type == OPTION_SIZE ? "a size in bytes" : "a whole number",
+			   (unsigned long long)row->min, (unsigned long long)row->max);
+	else
+		error_hint(p->e, "--%s takes a whole number%s", row->name,
+			   row->type == OPTION_SIZE ? " of bytes, or one followed by K, M or G" : "");
+	return ERROR_USAGE;
+}
+
+/* Bits to shift by for a size suffix; -1 for what is none. */
+static int suffix_shift(const char *s)
+{
+	static const char letters[] = "KMG";
+	const char *found;
+
+	if (!*s)
+		return 0;
+	found = strchr(letters, *s & ~0x20);
+	if (!found || !*found || s[1])
+		return -1;
+	return 10 * (int)(found - letters + 1);
+}
+
+static int parse_number(struct parser *p, const struct option_row *row, const char *value)
+{
+	unsigned long long n;
+	char *end;
+	int shift;
+
+	/* strtoull would take white space and signs. */
+	if (*value < '0' || *value > '9')
+		return bad_value(p, row, value, "not a number");
+	errno = 0;
+	n = strtoull(value, &end, 10);
+	shift = row->type == OPTION_SIZE ? suffix_shift(end) : *end ? -1 : 0;
+	if (shift < 0)
+		return bad_value(p, row, value, "not a number");
+	if (errno || n > UINT64_MAX >> shift)
+		return bad_value(p, row, value, "too large");
+	n <<= shift;
+	if ((row->min || row->max) && (n < row->min || n > row->max))
+		return bad_value(p, row, value, "out of range");
+	*(uint64_t *)row->value = n;
+	return 0;
+}
+
+static int store_value(struct parser *p, const struct option_row *row, char *value)
+{
+	if (row->type != OPTION_STRING)
+		return parse_number(p, row, value);
+	*(const char **)row->value = value;
+	return 0;
+}
+
+/* A flag was met: set it. Returns an enum options_request, or 0. */
+static int set_flag(const struct option_row *row)
+{
+	if (row->value)
+		*(bool *)row->value = true;
+	if (row->type == OPTION_HELP)
+		return OPTIONS_HELP;
+	return row->type == OPTION_VERSION ? OPTIONS_VERSION : 0;
+}
+
+/* The value of an option that came without one: the next word. */
+static int take_next(struct parser *p, const struct option_row *row)
+{
+	if (p->next >= p->argc || !strcmp(p->argv[p->next], "--")) {
+		error_set(p->e, ERROR_USAGE, "option \"--%s\" needs a value", row->name);
+		error_hint(p->e, "--%s=%s", row->name, row->argument ? row->argument : "VALUE");
+		return ERROR_USAGE;
+	}
+	return store_value(p, row, p->argv[p->next++]);
+}
+
+static int parse_long(struct parser *p, char *word)
+{
+	char *equals = strchr(word, '=');
+	size_t length = equals ? (size_t)(equals - word) : strlen(word);
+	const struct option_row *row = find_long(p->rows, word, length);
+
+	if (!row && !strcmp(word, LIST_OPTIONS))
+		return OPTIONS_LIST;
+	if (!row)
+		return unknown_long(p, word, length);
+	if (!takes_value(row)) {
+		if (!equals)
+			return set_flag(row);
+		error_set(p->e, ERROR_USAGE, "option \"--%s\" takes no value: \"%s\"", row->name,
+			  equals + 1);
+		return ERROR_USAGE;
+	}
+	return equals ? store_value(p, row, equals + 1) : take_next(p, row);
+}
+
+static int parse_short(struct parser *p, char *letters)
+{
+	for (; *letters; letters++) {
+		const struct option_row *row = find_short(p->rows, *letters);
+		int rc;
+
+		if (!row)
+			return unknown_short(p, *letters);
+		if (takes_value(row))
+			return letters[1] ? store_value(p, row, letters + 1) : take_next(p, row);
+		rc = set_flag(row);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Move the words [middle, end) in front of [start, middle). */
+static void rotate(char **argv, int start, int middle, int end)
+{
+	for (; middle < end; start++, middle++) {
+		char *word = argv[middle];
+
+		memmove(argv + start + 1, argv + start, (middle - start) * sizeof(*argv));
+		argv[start] = word;
+	}
+}
+
+int options_parse(const struct option_row *rows, int argc, char **argv, bool stop_at_operand,
+		  int *first, struct error *e)
+{
+	struct parser p = { .rows = rows, .argc = argc, .argv = argv, .next = 1, .e = e };
+
+	*first = argc < 1 ? argc : 1;
+	while (p.next < argc) {
+		int start = p.next;
+		char *word = argv[p.next++];
+		bool operand = word[0] != '-' || !word[1];
+		bool end = !strcmp(word, "--");
+		int rc = 0;
+
+		if (operand && stop_at_operand)
+			break;
+		if (operand)
+			continue;
+		if (!end)
+			rc = word[1] == '-' ? parse_long(&p, word + 2) : parse_short(&p, word + 1);
+		if (rc)
+			return rc;
+		rotate(argv, *first, start, p.next);
+		*first += p.next - start;
+		if (end)
+			break;
+	}
+	return 0;
+}
+
+static void help_row(FILE *f, const struct option_row *row)
+{
+	int width = fprintf(f, "  ");
+
+	width += row->short_name ? fprintf(f, "-%c, ", row->short_name) : fprintf(f, "    ");
+	width += fprintf(f, "--%s", row->name);
+	if (takes_value(row))
+		width += fprintf(f, "=%s", row->argument ? row->argument : "VALUE");
+	if (width >= HELP_COLUMN)
+		width = fprintf(f, "\n") - 1;
+	fprintf(f, "%*s%s\n", HELP_COLUMN - width, "", row->help ? row->help : "");
+}
+
+char *options_help(const struct option_usage *usage, const struct option_row *rows)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "usage: %s %s\n%s\n\noptions:\n", usage->program, usage->synopsis,
+		usage->summary);
+	for (; rows->name; rows++)
+		help_row(f, rows);
+	if (usage->footer)
+		fprintf(f, "\n%s\n", usage->footer);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+char *options_list(const struct option_row *rows)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (; rows->name; rows++) {
+		char letter[2] = { rows->short_name, 0 };
+
+		fprintf(f, "%s\t%s\t%s\n", rows->name, letter,
+			!takes_value(rows) ? "" : rows->argument ? rows->argument : "VALUE");
+	}
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+char *options_answer(int request, const struct option_usage *usage, const struct option_row *rows)
+{
+	char *text;
+
+	switch (request) {
+	case OPTIONS_HELP:
+		return options_help(usage, rows);
+	case OPTIONS_LIST:
+		return options_list(rows);
+	case OPTIONS_VERSION:
+		return asprintf(&text, "%s %s\n", usage->program, INGERO_VERSION) < 0 ? NULL : text;
+	default:
+		return NULL;
+	}
+}
