@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/* Page allocations: counted per CPU, flushed with the switch row of the thread that made them. */
+#include "state.bpf.h"
+
+#define PAGES_FLUSH 1024	/* allocations inside one slice */
+
+static __always_inline void pages_flush(struct wire_cpu *cpu, __u64 now)
+{
+	struct wire_pages row = { .h.kind = WIRE_PAGES, .h.ts = now };
+	__u32 index = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&switch_rings, &index);
+
+	row.h.tid = bpf_get_current_pid_tgid();
+	row.events = cpu->page_events;
+	row.pages = cpu->pages;
+	/* Without room the counts stay for the switch row, or for the next try. */
+	if (!ring || bpf_ringbuf_output(ring, &row, sizeof(row), BPF_RB_NO_WAKEUP))
+		return;
+	cpu->page_events -= row.events;
+	cpu->pages -= row.pages;
+}
+
+SEC("tp_btf/mm_page_alloc")
+int handle_page_alloc(__u64 *ctx)
+{
+	unsigned int order = ctx[1];
+	struct wire_cpu *cpu = cpu_get();
+	struct wire_counter *counter;
+	__u64 now;
+
+	if (!ctx[0] || !cpu)	/* the allocation failed: no page, no event */
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!recording(now))
+		return 0;
+	counter = &cpu->counter[WIRE_SOURCE_PAGE_ALLOC];
+	counter->entries++;
+	counter->emitted++;
+	cpu->page_events++;
+	cpu->pages += 1u << (order & 31);
+	if (!(cpu->page_events % PAGES_FLUSH))
+		pages_flush(cpu, now);
+	return 0;
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0)
+/*
+ * Context switches. Waking, wake-up and migration only update the thread's state; the switch that
+ * brings the thread back emits the one row that tells the whole story.
+ */
+#include "state.bpf.h"
+
+#define TASK_WAKING 0x200
+#define IRQ_SOFT 0x100		/* serving a softirq; 0x200 is only "bottom halves off" */
+#define IRQ_HARD 0xf0000
+#define IRQ_NMI 0xf00000
+
+static __always_inline __u8 waker_context(struct wire_cpu *cpu)
+{
+	int count;
+
+	if (!preempt_count(&cpu->preempt_address, &count))
+		return WIRE_WAKER_UNKNOWN;
+	if (count & IRQ_NMI)
+		return WIRE_WAKER_NMI;
+	if (count & IRQ_HARD)
+		return WIRE_WAKER_HARDIRQ;
+	return count & IRQ_SOFT ? WIRE_WAKER_SOFTIRQ : WIRE_WAKER_TASK;
+}
+
+/* The kernel's state bits as enum wire_prev_state. The preempt flag is tested before the state. */
+static __always_inline __u8 prev_state_of(bool preempt, unsigned int state, struct task_struct *prev)
+{
+	__u8 io = BPF_CORE_READ_BITFIELD(prev, in_iowait) ? WIRE_PREV_IO_WAIT : 0;
+
+	if (preempt)
+		return WIRE_PREV_RUNNABLE | WIRE_PREV_PREEMPTED;
+	if (!state)
+		return WIRE_PREV_RUNNABLE;
+	if (state & 0x1)
+		return WIRE_PREV_SLEEPING | io;
+	if (state & 0x2)	/* TASK_NOLOAD: a kernel thread with nothing to do */
+		return state & 0x400 ? WIRE_PREV_IDLE : WIRE_PREV_UNINTERRUPTIBLE | io;
+	if (state & 0x4)
+		return WIRE_PREV_STOPPED;
+	if (state & 0x8)
+		return WIRE_PREV_TRACED;
+	if (state & 0x40)
+		return WIRE_PREV_PARKED;
+	return state & 0xb0 ? WIRE_PREV_DEAD : WIRE_PREV_OTHER;
+}
+
+static __always_inline __u64 positive(__u64 later, __u64 earlier)
+{
+	return later > earlier ? later - earlier : 0;
+}
+
+static __always_inline __u32 saturate(__u64 ns)
+{
+	return ns > 0xffffffff ? 0xffffffff : ns;
+}
+
+/* prev leaves the CPU: from now on it waits, or is blocked until it is woken. */
+static __always_inline void leave(struct thread *prev, struct task_struct *task, __u8 state, __u64 now)
+{
+	/*
+	 * A non-zero state with __state already back at 0: a signal was pending, or the wake-up
+	 * came before the dequeue. The thread stays runnable, though the kernel counts the
+	 * switch as voluntary.
+	 */
+	bool runnable = !(state & 0xf) || task->__state == 0;
+
+	prev->since = now;
+	prev->moved = 0;
+	prev->moved_from = 0;
+	if (!runnable && prev->waking) {
+		/* Woken between deciding to sleep and leaving: runnable from the start. */
+		prev->waking = now;
+		prev->next_flags = WIRE_NEXT_EARLY_WAKE;
+		prev->state = WIRE_THREAD_BLOCKED;
+		return;
+	}
+	prev->waking = 0;
+	prev->wakeup = 0;
+	prev->waker_tid = 0;
+	prev->waker_context = WIRE_WAKER_NONE;
+	prev->next_flags = runnable ? WIRE_NEXT_PREEMPTED : 0;
+	prev->state = runnable ? WIRE_THREAD_WAITING : WIRE_THREAD_BLOCKED;
+}
+
+/* next comes onto the CPU: fill the row from its state. */
+static __always_inline void arrive(struct thread *next, struct wire_switch *row, __u64 now)
+{
+	__u64 begin = next->since > start_ns ? next->since : start_ns;
+	__u64 runnable = next->waking ? next->waking : next->wakeup;
+
+	if (next->state == WIRE_THREAD_WAITING)
+		runnable = begin;
+	row->off = positive(now, begin);
+	row->next_flags = next->next_flags;
+	if (runnable) {
+		if (runnable < begin)
+			runnable = begin;
+		row->wait = positive(now, runnable);
+		row->wake_latency = saturate(positive(next->wakeup, runnable));
+		if (row->wake_latency > row->wait)
+			row->wake_latency = row->wait;
+	}
+	row->waker_tid = next->waker_tid;
+	row->waker_context = next->waker_context;
+	if (next->moved > begin && runnable) {
+		row->migrated_from = next->moved_from;
+		row->migrated_wait = saturate(positive(now, next->moved > runnable ? next->moved : runnable));
+	}
+	next->since = now;
+	next->waking = 0;
+	next->wakeup = 0;
+	next->moved = 0;
+	next->waker_tid = 0;
+	next->waker_context = WIRE_WAKER_NONE;
+	next->next_flags = 0;
+	next->state = WIRE_THREAD_RUNNING;
+}
+
+/* Hash entries, unlike task storage, do not go with their task. */
+static __always_inline void forget_dead(struct task_struct *prev, __u8 state)
+{
+	__u32 tid = prev->pid;
+
+	if (!use_task_storage && (state & 0xf) == WIRE_PREV_DEAD)
+		bpf_map_delete_elem(&threads_by_tid, &tid);
+}
+
+static __always_inline void row_emit(struct wire_switch *row, struct wire_cpu *cpu)
+{
+	struct wire_counter *counter = &cpu->counter[WIRE_SOURCE_SWITCH];
+	__u32 index = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&switch_rings, &index);
+
+	counter->entries++;
+	row->page_events = cpu->page_events;
+	row->pages = cpu->pages;
+	cpu->page_events = 0;
+	cpu->pages = 0;
+	if (ring && !bpf_ringbuf_output(ring, row, sizeof(*row), BPF_RB_NO_WAKEUP)) {
+		counter->emitted++;
+		return;
+	}
+	counter->lost++;
+	cpu->page_events_lost += row->page_events;
+	cpu->pages_lost += row->pages;
+	loss_note(WIRE_SOURCE_SWITCH, WIRE_LOSS_RING_FULL, row->h.ts, row->page_events);
+}
+
+SEC("tp_btf/sched_switch")
+int handle_switch(__u64 *ctx)
+{
+	bool preempt = ctx[0];
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	struct wire_switch row = { .h.kind = WIRE_SWITCH };
+	struct wire_cpu *cpu = cpu_get();
+	struct thread *thread;
+	unsigned int state;
+
+	if (!cpu)
+		return 0;
+	row.h.ts = bpf_ktime_get_ns();
+	row.h.tid = prev->pid;
+	row.next_tid = next->pid;
+	state = switch_has_prev_state ? (unsigned int)ctx[3] : prev->__state;
+	row.prev_state = prev_state_of(preempt, state, prev);
+	if (row.h.tid) {
+		thread = thread_get(prev);
+		if (thread)
+			leave(thread, prev, row.prev_state, row.h.ts);
+		forget_dead(prev, row.prev_state);
+	}
+	if (row.next_tid) {
+		thread = thread_get(next);
+		if (thread)
+			arrive(thread, &row, row.h.ts);
+		else
+			row.next_flags = WIRE_NEXT_UNKNOWN;
+	}
+	if (recording(row.h.ts)) {
+		row_emit(&row, cpu);
+	} else {
+		cpu->page_events = 0;
+		cpu->pages = 0;
+	}
+	return 0;
+}
+
+/*
+ * Count one run of a program that only updates thread state. A thread without one was neither
+ * born nor listed under our eyes (some machines hide threads from iterators) and is not followed;
+ * where storage could not be had for one that was, that is a counted loss of its own.
+ */
+static __always_inline void count(struct wire_cpu *cpu, __u32 source, __u64 now, bool stored)
+{
+	struct wire_counter *counter = &cpu->counter[source];
+
+	if (!recording(now))
+		return;
+	counter->entries++;
+	if (stored)
+		counter->emitted++;
+	else
+		counter->filtered++;
+}
+
+SEC("tp_btf/sched_waking")
+int handle_waking(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct wire_cpu *cpu = cpu_get();
+	struct thread *thread = thread_get(task);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	count(cpu, WIRE_SOURCE_WAKING, now, thread);
+	/* A preempted thread is waiting already; a running one may be about to sleep: see leave(). */
+	if (!thread || thread->state == WIRE_THREAD_WAITING)
+		return 0;
+	thread->waker_tid = bpf_get_current_pid_tgid();
+	thread->waker_context = waker_context(cpu);
+	thread->wakeup = 0;
+	thread->waking = now;
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int handle_wakeup(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct wire_cpu *cpu = cpu_get();
+	struct thread *thread = thread_get(task);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	count(cpu, WIRE_SOURCE_WAKEUP, now, thread);
+	if (!thread)
+		return 0;
+	if (thread->state == WIRE_THREAD_RUNNING)
+		thread->waking = 0;	/* it did not sleep after all */
+	else if (thread->state == WIRE_THREAD_BLOCKED)
+		thread->wakeup = now;
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int handle_wakeup_new(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct wire_cpu *cpu = cpu_get();
+	struct thread *thread = thread_get(task);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	count(cpu, WIRE_SOURCE_WAKEUP_NEW, now, thread);
+	if (!thread)
+		return 0;
+	thread->waker_tid = bpf_get_current_pid_tgid();
+	thread->waker_context = waker_context(cpu);
+	thread->waking = now;
+	thread->wakeup = now;
+	return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int handle_migrate(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct wire_cpu *cpu = cpu_get();
+	struct thread *thread = thread_get(task);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return 0;
+	count(cpu, WIRE_SOURCE_MIGRATE, now, thread);
+	if (!thread)
+		return 0;
+	/* The choice of a CPU at the wake-up itself comes before sched_wakeup and is no move. */
+	if (thread->state == WIRE_THREAD_WAITING || (thread->state == WIRE_THREAD_BLOCKED && thread->wakeup)) {
+		thread->moved = now;
+		thread->moved_from = task_cpu(task) + 1;
+	}
+	return 0;
+}
+

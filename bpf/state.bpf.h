@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+#ifndef INGERO_STATE_BPF_H
+#define INGERO_STATE_BPF_H
+/*
+ * Maps, knobs and counters shared by all programs. Maps are weak because each .bpf.c sees this
+ * header; the static linker merges them.
+ */
+#include "compat.bpf.h"
+#include "wire.h"
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] __weak SEC("license") = "Dual BSD/GPL";
+
+/* Set by record/probes.c before loading. */
+const volatile bool use_task_storage __weak = true;	/* 6.2 and newer; else hashes by TID */
+const volatile bool keep_args __weak = true;		/* whole command lines, else argv[0] */
+
+/*
+ * The recording is [start_ns, stop_ns): both are written by the recorder a moment before they
+ * come true, so every program draws the same line by its own clock. Thread states are followed
+ * outside it too.
+ */
+volatile __u64 start_ns __weak = ~0ull;
+volatile __u64 stop_ns __weak = ~0ull;
+
+/* What is known of a thread between its rows. */
+struct thread {
+	__u64 since;		/* when it came on or left the CPU, or was born */
+	__u64 waking, wakeup;	/* of the sleep it is in; 0 not yet */
+	__u64 moved;		/* last migration of this wait; 0 none */
+	__u32 waker_tid;
+	__u16 moved_from;	/* CPU + 1 */
+	__u8 waker_context;
+	__u8 state;		/* enum wire_thread_state */
+	__u8 in_tree;
+	__u8 next_flags;	/* for its next row */
+	__u8 pad[6];
+};
+
+/* A CUDA call that has been entered. */
+struct frame {
+	__u64 start, stack_pointer, bytes, stream;
+	__u32 probe;
+	__u16 symbol;
+	__u8 kind, flags;
+};
+
+struct call_stack {
+	__u32 depth, pad;
+	struct frame frame[WIRE_DEPTH];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, struct thread);
+} threads_by_tid __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct call_stack);
+} call_stacks __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct call_stack);
+} call_stacks_by_tid __weak SEC(".maps");
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+/* One ring per CPU each; sized and filled in by record/probes.c. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} switch_rings __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} call_rings __weak SEC(".maps");
+
+/* Process life, apart from the flood. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} life_ring __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire_cpu);
+} cpu_data __weak SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WIRE_SOURCE_LIMIT * WIRE_LOSS_SECONDS);
+	__type(key, __u32);
+	__type(value, struct wire_loss);
+} loss_history __weak SEC(".maps");
+
+static __always_inline struct thread *thread_get(struct task_struct *task)
+{
+	__u32 tid;
+
+	if (use_task_storage)
+		return bpf_task_storage_get(&threads, task, 0, 0);
+	tid = task->pid;
+	return bpf_map_lookup_elem(&threads_by_tid, &tid);
+}
+
+/* For task_newtask and the snapshot only: it may allocate. */
+static __always_inline struct thread *thread_create(struct task_struct *task)
+{
+	static const struct thread zero;
+	__u32 tid;
+
+	if (use_task_storage)
+		return bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	tid = task->pid;
+	bpf_map_update_elem(&threads_by_tid, &tid, &zero, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&threads_by_tid, &tid);
+}
+
+static __always_inline struct call_stack *call_stack_get(struct task_struct *task)
+{
+	__u32 tid;
+
+	if (use_task_storage)
+		return bpf_task_storage_get(&call_stacks, task, 0, 0);
+	tid = task->pid;
+	return bpf_map_lookup_elem(&call_stacks_by_tid, &tid);
+}
+
+static __always_inline struct wire_cpu *cpu_get(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpu_data, &zero);
+}
+
+static __always_inline bool recording(__u64 now)
+{
+	return now >= start_ns && now < stop_ns;
+}
+
+/* Note a loss in the history of this second; the counter is the caller's. */
+static __always_inline void loss_note(__u32 source, __u32 reason, __u64 now, __u32 page_events)
+{
+	__u32 second = now >> 30;
+	__u32 slot = source * WIRE_LOSS_SECONDS + second % WIRE_LOSS_SECONDS;
+	struct wire_loss *loss = bpf_map_lookup_elem(&loss_history, &slot);
+
+	if (!loss)
+		return;
+	if (loss->second != second || !loss->count) {
+		loss->second = second;
+		loss->first = now;
+		loss->count = 0;
+		loss->page_events = 0;
+	}
+	loss->reason = reason;
+	loss->last = now;
+	__sync_fetch_and_add(&loss->count, 1);
+	loss->page_events += page_events;
+}
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0) */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+/*
+ * The kernel types the programs read, trimmed to the fields they use. Offsets come from the
+ * running kernel's BTF at load time; a field that moved between kernels has a flavour
+ * (struct name___suffix) in compat.bpf.h.
+ */
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef int pid_t;
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct pid_namespace;
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+struct signal_struct {
+	atomic_t live;
+	int group_exit_code;
+	unsigned int flags;
+};
+
+struct mm_struct {
+	unsigned long arg_start;
+	unsigned long arg_end;
+};
+
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct thread_info {
+	__u32 cpu;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int on_cpu;
+	int on_rq;
+	struct sched_entity se;
+	struct mm_struct *mm;
+	int exit_code;
+	unsigned int in_iowait:1;
+	pid_t pid;
+	pid_t tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	__u64 start_boottime;
+	char comm[16];
+	struct signal_struct *signal;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
+		flags, sp, ss;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+};
+struct pt_regs {
+	struct user_pt_regs user_regs;
+};
+#endif
+
+#pragma clang attribute pop
+#endif
