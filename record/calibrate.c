@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "calibrate.h"
+#include <link.h>
+#include <stdlib.h>
+#include "hostinfo.h"
+
+#define CALLS 512
+#define SYMBOL_NONE 0		/* any row: the argument it reads is not looked at */
+
+/* Begins as library functions do, with a push: the price of a probe hangs on the instruction it replaces. */
+#if defined(__x86_64__)
+void calibrate_target(void);
+__asm__(".pushsection .text\n.type calibrate_target,@function\ncalibrate_target:\n"
+	"push %rbp\nmov %rsp,%rbp\npop %rbp\nret\n.size calibrate_target,.-calibrate_target\n.popsection");
+#else
+__attribute__((noinline)) static void calibrate_target(void)
+{
+	__asm__ volatile("");
+}
+#endif
+
+struct durations {
+	uint64_t ns[CALLS];
+	size_t count;
+};
+
+static void on_record(void *context, unsigned int cpu, const struct wire_header *record, size_t size)
+{
+	struct durations *d = context;
+
+	(void)cpu;
+	(void)size;
+	if (record->kind == WIRE_CALL && d->count < CALLS)
+		d->ns[d->count++] = ((const struct wire_call *)record)->duration;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static uint64_t median(uint64_t *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+	return values[(count - 1) / 2];
+}
+
+static void calls_time(uint64_t *ns)
+{
+	for (int i = 0; i < CALLS; i++) {
+		uint64_t begin = hostinfo_now();
+
+		calibrate_target();
+		ns[i] = hostinfo_now() - begin;
+	}
+}
+
+struct place {
+	uintptr_t address;
+	unsigned long offset;
+	int found;
+};
+
+/* File offset of an address in this program. */
+static int find_offset(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct place *place = data;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + header->p_vaddr;
+
+		if (header->p_type != PT_LOAD || place->address < begin || place->address >= begin + header->p_filesz)
+			continue;
+		place->offset = place->address - begin + header->p_offset;
+		place->found = 1;
+		return 1;
+	}
+	return 0;
+}
+
+int calibrate(struct probes *p, struct calibration *c, struct error *e)
+{
+	struct place place = { .address = (uintptr_t)calibrate_target };
+	uint64_t plain[CALLS], probed[CALLS];
+	struct durations durations = { .count = 0 };
+	int err;
+
+	dl_iterate_phdr(find_offset, &place);
+	if (!place.found)
+		return error_set(e, ERROR_UNSUPPORTED, "the program's own code is not where it says");
+	calls_time(plain);
+	err = probes_rehearse(p, place.offset, SYMBOL_NONE, on_record, &durations, e);
+	if (err)
+		return err;
+	calls_time(probed);
+	err = probes_rehearsed(p, e);
+	if (!err && durations.count < CALLS / 2)
+		err = error_set(e, ERROR_UNSUPPORTED, "only %zu of %d rehearsed calls were seen", durations.count, CALLS);
+	if (err)
+		return err;
+	c->call_ns = median(probed, CALLS) - median(plain, CALLS);
+	c->inside_ns = median(durations.ns, durations.count);
+	return 0;
+}
