@@ -14,7 +14,7 @@ static const uint8_t file_magic[8] = { 0x89, 'I', 'N', 'G', '\r', '\n', 0x1a, '\
 static const uint8_t block_magic[8] = { 0x8d, 'I', 'N', 'G', 'B', 'L', 'K', '\n' };
 
 /* Smaller columns are tried whole; of larger ones a piece must shrink first. */
-#define TRIAL_SIZE 8192
+#define TRIAL_SIZE 1024
 /* Less saved than one byte in this many is not worth undoing. */
 #define WORTH_ONE_IN 16
 
@@ -345,7 +345,7 @@ static void store(struct block_entry *entry, const uint8_t *encoded, uint8_t *ou
 	int size = (int)entry->what.size, room = LZ4_compressBound(size), compressed = 0;
 	bool try = true;
 
-	if (size > 2 * TRIAL_SIZE) {
+	if (size > 4 * TRIAL_SIZE) {
 		const char *middle = (const char *)encoded + size / 2;
 
 		compressed = LZ4_compress_default(middle, (char *)out, TRIAL_SIZE, room);

@@ -6,16 +6,18 @@
 
 #include "bytes.h"
 
-/* With fewer exceptions than one row in this many, nothing else needs trying. */
-#define FEW_EXCEPTIONS 32
-#define HASH_BITS 10
+/* Longer columns are judged by this many rows out of their middle. */
+#define SAMPLE 1024u
+/* How much larger than the sample promised a column may turn out before it is judged again. */
+#define SURPRISE(size) ((size) + (size) / 4 + 64)
+#define HASH_BITS 10		/* at most a quarter full */
 #define HASH_SLOTS (1u << HASH_BITS)
 #define NO_SIZE SIZE_MAX
 
+/* The values met so far; index is 1 more than the entry's, 0 for an empty slot. */
 struct dictionary {
 	uint64_t key[HASH_SLOTS];
-	uint16_t index[HASH_SLOTS];		/* 1 more than the entry's; 0 empty */
-	uint32_t count[DICTIONARY_MAX];
+	uint16_t index[HASH_SLOTS];
 	unsigned int entries;
 };
 
@@ -39,35 +41,15 @@ static bool all_equal(const uint64_t *v, uint32_t n)
 	return !differs;
 }
 
-static void range(const uint64_t *v, uint32_t n, uint64_t flip, uint64_t *min, uint64_t *max)
+static inline uint32_t slot_of(uint64_t x)
 {
-	uint64_t lo[4], hi[4];
-
-	for (int k = 0; k < 4; k++)
-		lo[k] = hi[k] = v[0] ^ flip;
-	for (uint32_t i = 0; i + 4 <= n; i += 4)
-		for (int k = 0; k < 4; k++) {
-			uint64_t x = v[i + (uint32_t)k] ^ flip;
-
-			lo[k] = x < lo[k] ? x : lo[k];
-			hi[k] = x > hi[k] ? x : hi[k];
-		}
-	for (uint32_t i = n & ~3u; i < n; i++) {
-		lo[0] = (v[i] ^ flip) < lo[0] ? v[i] ^ flip : lo[0];
-		hi[0] = (v[i] ^ flip) > hi[0] ? v[i] ^ flip : hi[0];
-	}
-	for (int k = 1; k < 4; k++) {
-		lo[0] = lo[k] < lo[0] ? lo[k] : lo[0];
-		hi[0] = hi[k] > hi[0] ? hi[k] : hi[0];
-	}
-	*min = lo[0] ^ flip;
-	*max = hi[0] ^ flip;
+	return (uint32_t)((x * 0x9e3779b97f4a7c15ull) >> (64 - HASH_BITS));
 }
 
 /* Index of x among the entries, added when new; -1 when there is no room for it. */
-static int dictionary_index(struct dictionary *d, uint64_t *entries, uint64_t x)
+static int dictionary_search(struct dictionary *d, uint64_t *entries, uint64_t x)
 {
-	uint32_t slot = (uint32_t)((x * 0x9e3779b97f4a7c15ull) >> (64 - HASH_BITS));
+	uint32_t slot = slot_of(x);
 
 	while (d->index[slot] && d->key[slot] != x)
 		slot = (slot + 1) % HASH_SLOTS;
@@ -81,6 +63,15 @@ static int dictionary_index(struct dictionary *d, uint64_t *entries, uint64_t x)
 	return d->index[slot] - 1;
 }
 
+static inline int dictionary_index(struct dictionary *d, uint64_t *entries, uint64_t x)
+{
+	uint32_t slot = slot_of(x);
+
+	if (__builtin_expect(d->index[slot] && d->key[slot] == x, 1))
+		return d->index[slot] - 1;
+	return dictionary_search(d, entries, x);
+}
+
 struct ranked { uint64_t entry; uint32_t count, index; };
 
 static int by_count(const void *a, const void *b)
@@ -92,55 +83,70 @@ static int by_count(const void *a, const void *b)
 	return x->index < y->index ? -1 : 1;
 }
 
-/* Frequent entries first: small indices make narrow groups. */
-static void rank_entries(struct dictionary *d, uint64_t *entries, uint64_t *indices, uint32_t n)
+/*
+ * Start with what a sample holds, frequent entries first: small indices make narrow groups.
+ * False when the sample alone has too many.
+ */
+static bool dictionary_begin(struct dictionary *d, uint64_t *entries, const uint64_t *v, uint32_t n)
 {
 	struct ranked ranked[DICTIONARY_MAX];
-	uint64_t rank[DICTIONARY_MAX];
+	uint32_t count[DICTIONARY_MAX] = { 0 }, found;
 
-	for (uint32_t i = 0; i < d->entries; i++)
-		ranked[i] = (struct ranked){ entries[i], d->count[i], i };
-	qsort(ranked, d->entries, sizeof(ranked[0]), by_count);
-	for (uint32_t i = 0; i < d->entries; i++) {
-		entries[i] = ranked[i].entry;
-		rank[ranked[i].index] = i;
+	memset(d->index, 0, sizeof(d->index));
+	d->entries = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		int index = dictionary_index(d, entries, v[i]);
+
+		if (index < 0)
+			return false;
+		count[index]++;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		indices[i] = rank[indices[i]];
+	found = d->entries;
+	for (uint32_t i = 0; i < found; i++)
+		ranked[i] = (struct ranked){ entries[i], count[i], i };
+	qsort(ranked, found, sizeof(ranked[0]), by_count);
+	memset(d->index, 0, sizeof(d->index));
+	d->entries = 0;
+	for (uint32_t i = 0; i < found; i++)
+		dictionary_search(d, entries, ranked[i].entry);
+	return true;
 }
 
+/* Rows out of the middle of n that stand for all. */
+static uint32_t sample_of(uint32_t n, uint32_t *first)
+{
+	*first = n > 2 * SAMPLE ? n / 2 - SAMPLE / 2 : 0;
+	return n > 2 * SAMPLE ? SAMPLE : n;
+}
+
+/* Size as a dictionary, prepared in c; NO_SIZE when there are too many entries. */
 static size_t try_dictionary(struct column_encoder *c, const uint64_t *v, uint32_t n, bool is_signed)
 {
+	uint32_t first, sample = sample_of(n, &first);
 	struct dictionary d;
-	uint64_t last = v[0];
-	int index;
 
-	memset(d.index, 0, sizeof(d.index));
-	memset(d.count, 0, sizeof(d.count));
-	d.entries = 0;
-	index = dictionary_index(&d, c->entries, last);
+	if (!dictionary_begin(&d, c->entries, v + first, sample))
+		return NO_SIZE;
 	for (uint32_t i = 0; i < n; i++) {
-		if (v[i] != last) {
-			last = v[i];
-			index = dictionary_index(&d, c->entries, last);
-			if (index < 0)
-				return NO_SIZE;
-		}
+		int index = dictionary_index(&d, c->entries, v[i]);
+
+		if (index < 0)
+			return NO_SIZE;
 		c->indices[i] = (uint64_t)index;
-		d.count[index]++;
 	}
-	rank_entries(&d, c->entries, c->indices, n);
 	packed_plan(&c->entries_plan, c->entries, d.entries, is_signed);
 	packed_plan(&c->indices_plan, c->indices, n, false);
 	return 2 + c->entries_plan.size + c->indices_plan.size;
 }
 
-static size_t try_prediction(struct column_encoder *c, const struct column_hint *hint,
-			     const struct column_bases *bases, const uint64_t *v, uint32_t n)
+/* Size with the prediction and a list of exceptions, prepared in c. */
+static size_t try_prediction(struct column_encoder *c, uint32_t prediction,
+			     const struct column_bases *bases, const uint64_t *v, uint32_t n,
+			     bool is_signed)
 {
 	uint32_t count = 0;
 
-	column_predict(hint->prediction, bases, n, c->predicted);
+	column_predict(prediction, bases, n, c->predicted);
 	for (uint32_t row = 0; row < n; row += 64) {
 		uint32_t end = n - row < 64 ? n : row + 64;
 		uint64_t word = 0;
@@ -154,7 +160,7 @@ static size_t try_prediction(struct column_encoder *c, const struct column_hint 
 		}
 		c->bitmap[row / 64] = word;
 	}
-	packed_plan(&c->exceptions_plan, c->exceptions, count, hint->type == TYPE_INT);
+	packed_plan(&c->exceptions_plan, c->exceptions, count, is_signed);
 	return 8 * (size_t)((n + 63) / 64) + c->exceptions_plan.size;
 }
 
@@ -204,36 +210,86 @@ static void encode_plain(const uint64_t *v, uint32_t n, uint8_t *out, struct col
 	result->size = 8 * (size_t)n;
 }
 
+/* One encoding of n rows, prepared in c; NO_SIZE when it is not possible. */
+static size_t prepare(struct column_encoder *c, uint8_t encoding, const struct column_hint *hint,
+		      const struct column_bases *bases, const uint64_t *v, uint32_t n)
+{
+	bool is_signed = hint->type == TYPE_INT;
+
+	switch (encoding) {
+	case ENCODING_PACKED:
+		packed_plan(&c->plan, v, n, is_signed);
+		return c->plan.size;
+	case ENCODING_DICTIONARY:
+		return try_dictionary(c, v, n, is_signed);
+	default:
+		return hint->prediction ? try_prediction(c, hint->prediction, bases, v, n, is_signed) :
+					  NO_SIZE;
+	}
+}
+
+/* The smallest encoding of n rows, prepared in c, and its size. */
+static uint8_t choose(struct column_encoder *c, const struct column_hint *hint,
+		      const struct column_bases *bases, const uint64_t *v, uint32_t n, size_t *size)
+{
+	static const uint8_t encodings[] = {
+		ENCODING_PACKED, ENCODING_DICTIONARY, ENCODING_PREDICTED,
+	};
+	uint8_t best = ENCODING_PLAIN;
+
+	*size = 8 * (size_t)n;
+	for (size_t i = 0; i < sizeof(encodings); i++) {
+		size_t other = prepare(c, encodings[i], hint, bases, v, n);
+
+		if (other < *size) {
+			*size = other;
+			best = encodings[i];
+		}
+	}
+	return best;
+}
+
+static uint8_t choose_by_sample(struct column_encoder *c, const struct column_hint *hint,
+				const struct column_bases *bases, const uint64_t *v, uint32_t n,
+				size_t *size)
+{
+	struct column_bases middle = *bases;
+	uint32_t first, sample = sample_of(n, &first);
+	size_t promised;
+	uint8_t encoding;
+
+	if (sample == n)
+		return choose(c, hint, bases, v, n, size);
+	for (int i = 0; i < 3; i++)
+		if (middle.base[i])
+			middle.base[i] += first;
+	encoding = choose(c, hint, &middle, v + first, sample, &promised);
+	if (encoding == ENCODING_PLAIN)
+		return choose(c, hint, bases, v, n, size);
+	*size = prepare(c, encoding, hint, bases, v, n);
+	if (*size > SURPRISE(promised * n / sample))
+		return choose(c, hint, bases, v, n, size);
+	return encoding;
+}
+
 static void encode_smallest(struct column_encoder *c, const struct column_hint *hint,
 			    const struct column_bases *bases, const uint64_t *v, uint32_t n,
 			    uint8_t *out, struct column_encoded *result)
 {
-	size_t packed = NO_SIZE, dictionary = NO_SIZE, predicted = NO_SIZE, best;
-	bool is_signed = hint->type == TYPE_INT;
-
-	if (hint->prediction)
-		predicted = try_prediction(c, hint, bases, v, n);
-	if (predicted == NO_SIZE || c->exceptions_plan.n >= n / FEW_EXCEPTIONS) {
-		packed_plan(&c->plan, v, n, is_signed);
-		packed = c->plan.size;
-		dictionary = try_dictionary(c, v, n, is_signed);
-	}
-	best = packed < dictionary ? packed : dictionary;
-	if (predicted < best) {
-		write_predicted(c, n, out);
-		result->encoding = ENCODING_PREDICTED;
+	result->encoding = choose_by_sample(c, hint, bases, v, n, &result->size);
+	switch (result->encoding) {
+	case ENCODING_PREDICTED:
 		result->parameter = hint->prediction;
-		result->size = predicted;
-	} else if (8 * (size_t)n <= best) {
-		encode_plain(v, n, out, result);
-	} else if (dictionary < packed) {
+		write_predicted(c, n, out);
+		break;
+	case ENCODING_DICTIONARY:
 		write_dictionary(c, out);
-		result->encoding = ENCODING_DICTIONARY;
-		result->size = dictionary;
-	} else {
+		break;
+	case ENCODING_PACKED:
 		packed_write(&c->plan, v, out);
-		result->encoding = ENCODING_PACKED;
-		result->size = packed;
+		break;
+	default:
+		encode_plain(v, n, out, result);
 	}
 }
 
@@ -247,7 +303,7 @@ void column_encode(struct column_encoder *c, const struct column_hint *hint,
 	result->min = result->max = v[0];
 	if (all_equal(v, n))
 		return;
-	range(v, n, hint->type == TYPE_INT ? 1ull << 63 : 0, &result->min, &result->max);
+	packed_range(v, n, hint->type == TYPE_INT, &result->min, &result->max);
 	if (hint->encoding == ENCODING_DELTA)
 		encode_delta(c, v, n, out, result);
 	else

@@ -62,7 +62,7 @@ int error_hint(struct error *e, const char *fmt, ...)
 	va_list args;
 
 	if (!e)
-		return ERROR_OK;
+		return ERROR_SYSTEM;	/* never success */
 	va_start(args, fmt);
 	vsnprintf(e->hint, sizeof(e->hint), fmt, args);
 	va_end(args);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "options.h"
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LIST_OPTIONS "list-options"
-#define NAME_MAX_LENGTH 40	/* of an option name, for the spelling hint */
+#define NAME_MAX_LENGTH 63	/* of a name worth a spelling hint */
 #define HELP_COLUMN 26
 
 /* One pass over a command line. */
@@ -21,6 +23,11 @@ struct parser {
 static bool takes_value(const struct option_row *row)
 {
 	return row->type == OPTION_STRING || row->type == OPTION_SIZE || row->type == OPTION_UINT;
+}
+
+static bool may_take_value(const struct option_row *row)
+{
+	return row->type == OPTION_OPTIONAL || takes_value(row);
 }
 
 static const struct option_row *find_long(const struct option_row *rows, const char *name,
@@ -47,14 +54,14 @@ static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 	return m < c ? m : c;
 }
 
-/* Levenshtein distance; names longer than NAME_MAX_LENGTH are as far as can be. */
-static unsigned int distance(const char *a, size_t a_length, const char *b)
+/* Levenshtein's, one row of the matrix at a time. */
+unsigned int options_distance(const char *a, size_t a_length, const char *b)
 {
 	size_t b_length = strlen(b);
 	unsigned int row[NAME_MAX_LENGTH + 1];
 
 	if (a_length > NAME_MAX_LENGTH || b_length > NAME_MAX_LENGTH)
-		return NAME_MAX_LENGTH;
+		return UINT_MAX;
 	for (size_t j = 0; j <= b_length; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= a_length; i++) {
@@ -63,9 +70,10 @@ static unsigned int distance(const char *a, size_t a_length, const char *b)
 		row[0] = i;
 		for (size_t j = 1; j <= b_length; j++) {
 			unsigned int above = row[j];
+			bool differ = tolower((unsigned char)a[i - 1]) !=
+				tolower((unsigned char)b[j - 1]);
 
-			row[j] = min3(above + 1, row[j - 1] + 1,
-				      diagonal + (a[i - 1] != b[j - 1]));
+			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + differ);
 			diagonal = above;
 		}
 	}
@@ -79,7 +87,7 @@ static const char *nearest(const struct option_row *rows, const char *name, size
 
 	for (; length && rows->name; rows++) {
 		bool begins = length > 2 && !strncmp(rows->name, name, length);
-		unsigned int d = begins ? 0 : distance(name, length, rows->name);
+		unsigned int d = begins ? 0 : options_distance(name, length, rows->name);
 
 		if (d <= best && (!found || d < best)) {
 			best = d;
@@ -159,7 +167,7 @@ static int parse_number(struct parser *p, const struct option_row *row, const ch
 
 static int store_value(struct parser *p, const struct option_row *row, char *value)
 {
-	if (row->type != OPTION_STRING)
+	if (row->type != OPTION_STRING && row->type != OPTION_OPTIONAL)
 		return parse_number(p, row, value);
 	*(const char **)row->value = value;
 	return 0;
@@ -168,7 +176,9 @@ static int store_value(struct parser *p, const struct option_row *row, char *val
 /* A flag was met: set it. Returns an enum options_request, or 0. */
 static int set_flag(const struct option_row *row)
 {
-	if (row->value)
+	if (row->type == OPTION_OPTIONAL)
+		*(const char **)row->value = "";
+	else if (row->value)
 		*(bool *)row->value = true;
 	if (row->type == OPTION_HELP)
 		return OPTIONS_HELP;
@@ -196,9 +206,9 @@ static int parse_long(struct parser *p, char *word)
 		return OPTIONS_LIST;
 	if (!row)
 		return unknown_long(p, word, length);
-	if (!takes_value(row)) {
-		if (!equals)
-			return set_flag(row);
+	if (!equals && !takes_value(row))
+		return set_flag(row);
+	if (!may_take_value(row)) {
 		error_set(p->e, ERROR_USAGE, "option \"--%s\" takes no value: \"%s\"", row->name,
 			  equals + 1);
 		return ERROR_USAGE;
@@ -269,8 +279,9 @@ static void help_row(FILE *f, const struct option_row *row)
 
 	width += row->short_name ? fprintf(f, "-%c, ", row->short_name) : fprintf(f, "    ");
 	width += fprintf(f, "--%s", row->name);
-	if (takes_value(row))
-		width += fprintf(f, "=%s", row->argument ? row->argument : "VALUE");
+	if (may_take_value(row))
+		width += fprintf(f, takes_value(row) ? "=%s" : "[=%s]",
+				 row->argument ? row->argument : "VALUE");
 	if (width >= HELP_COLUMN)
 		width = fprintf(f, "\n") - 1;
 	fprintf(f, "%*s%s\n", HELP_COLUMN - width, "", row->help ? row->help : "");
@@ -309,7 +320,7 @@ char *options_list(const struct option_row *rows)
 		char letter[2] = { rows->short_name, 0 };
 
 		fprintf(f, "%s\t%s\t%s\n", rows->name, letter,
-			!takes_value(rows) ? "" : rows->argument ? rows->argument : "VALUE");
+			!may_take_value(rows) ? "" : rows->argument ? rows->argument : "VALUE");
 	}
 	if (fclose(f)) {
 		free(text);

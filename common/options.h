@@ -17,6 +17,7 @@
 enum option_type {
 	OPTION_FLAG,		/* bool *: set to true */
 	OPTION_STRING,		/* const char **: points into argv */
+	OPTION_OPTIONAL,	/* const char **: "" without a value; one is given by --name=value only */
 	OPTION_SIZE,		/* uint64_t *: bytes, K/M/G of 1,024 */
 	OPTION_UINT,		/* uint64_t * */
 	OPTION_HELP,		/* bool *, or NULL */
@@ -58,6 +59,11 @@ char *options_answer(int request, const struct option_usage *usage, const struct
 
 /* The text of --help, malloc'd; NULL when out of memory. */
 char *options_help(const struct option_usage *usage, const struct option_row *rows);
+/*
+ * How many letters of a word (of a_length letters) must change, come or go to make it b, case
+ * ignored: what "did you mean" hints go by. UINT_MAX when either is too long to be a typed name.
+ */
+unsigned int options_distance(const char *a, size_t a_length, const char *b);
 /* "name<TAB>short<TAB>argument" a line, malloc'd: what completion and check-manpages read. */
 char *options_list(const struct option_row *rows);
 #endif

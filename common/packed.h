@@ -29,12 +29,16 @@ struct packed_plan {
 	uint8_t reference_bytes;
 	bool patched;
 	size_t size;			/* of the stream, exactly */
+	uint64_t min, max;		/* of the values; when n > 0 */
 	uint8_t width[PACKED_MAX_GROUPS], count[PACKED_MAX_GROUPS], high[PACKED_MAX_GROUPS];
 	uint64_t reference[PACKED_MAX_GROUPS];
 };
 
 /* Decide widths and patches for n values, n <= FORMAT_MAX_ROWS; is_signed orders them as int64_t. */
 void packed_plan(struct packed_plan *plan, const uint64_t *v, uint32_t n, bool is_signed);
+
+/* Smallest and largest of n > 0 values. */
+void packed_range(const uint64_t *v, uint32_t n, bool is_signed, uint64_t *min, uint64_t *max);
 
 /* Write the stream planned for v; out holds plan->size + PACKED_SLACK bytes. */
 void packed_write(const struct packed_plan *plan, const uint64_t *v, uint8_t *out);

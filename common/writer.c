@@ -12,7 +12,13 @@
 
 /* Builders grow while all of them together stay below this; then they are flushed instead. */
 #define MEMORY_BUDGET (128u << 20)
+/* Rows of a full block: a builder and its encoding should stay in the cache, headers be few. */
+#ifndef BLOCK_ROWS
+#define BLOCK_ROWS 16384u
+#endif
 #define FIRST_ROOM 256u
+/* Places moved per row, on average, before a general sort takes over. */
+#define SORT_MOVES 16
 /* Text collected before it is written: well below FORMAT_MAX_TEXT. */
 #define TEXT_ROOM (1u << 20)
 /*
@@ -105,38 +111,57 @@ static int builder_grow(struct writer *w, struct builder *b, uint32_t room)
 	return 0;
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
+struct sort_key { uint64_t ts; uint32_t row; };
 
-	if (x[0] != y[0])
-		return x[0] < y[0] ? -1 : 1;
-	return x[1] < y[1] ? -1 : 1;
+static int compare_keys(const void *a, const void *b)
+{
+	const struct sort_key *x = a, *y = b;
+
+	if (x->ts != y->ts)
+		return x->ts < y->ts ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
 }
 
-/* Rows that came out of order are few; still, a plain stable sort of (time, position) will do. */
+/* Rows are a few places from where they belong, as a rule: then insertion is nearly free. */
+static void sort_keys(struct sort_key *key, uint32_t n)
+{
+	uint64_t moves = 0;
+
+	for (uint32_t i = 1; i < n && moves < SORT_MOVES * (uint64_t)n; i++) {
+		struct sort_key k = key[i];
+		uint32_t at = i;
+
+		for (; at && key[at - 1].ts > k.ts; at--, moves++)
+			key[at] = key[at - 1];
+		key[at] = k;
+	}
+	if (moves >= SORT_MOVES * (uint64_t)n)
+		qsort(key, n, sizeof(*key), compare_keys);
+}
+
+/* Rows of equal time keep their order. */
 static int builder_sort(struct writer *w, struct builder *b)
 {
-	uint64_t (*order)[2] = malloc(b->rows * sizeof(*order));
-	uint64_t *column = malloc(b->rows * sizeof(*column));
+	struct sort_key *key = malloc(b->rows * sizeof(*key));
+	uint64_t *sorted = malloc(b->rows * sizeof(*sorted));
 
-	if (!order || !column) {
-		free(order);
-		free(column);
+	if (!key || !sorted) {
+		free(key);
+		free(sorted);
 		return fail(w, ERROR_MEMORY, "out of memory while sorting rows");
 	}
-	for (uint32_t i = 0; i < b->rows; i++) {
-		order[i][0] = builder_column(b, 0)[i];
-		order[i][1] = i;
-	}
-	qsort(order, b->rows, sizeof(*order), compare_rows);
+	for (uint32_t i = 0; i < b->rows; i++)
+		key[i] = (struct sort_key){ builder_column(b, 0)[i], i };
+	sort_keys(key, b->rows);
 	for (unsigned int c = 0; c < b->schema->ncolumns; c++) {
+		uint64_t *column = builder_column(b, c);
+
 		for (uint32_t i = 0; i < b->rows; i++)
-			column[i] = builder_column(b, c)[order[i][1]];
-		memcpy(builder_column(b, c), column, b->rows * sizeof(*column));
+			sorted[i] = column[key[i].row];
+		memcpy(column, sorted, b->rows * sizeof(*sorted));
 	}
-	free(order);
-	free(column);
+	free(key);
+	free(sorted);
 	return 0;
 }
 
@@ -148,11 +173,11 @@ static void time_range(const struct builder *b, struct block_rows *rows)
 
 	if (!ts)
 		return;
-	rows->first_ts = rows->last_ts = ts[0];
-	for (uint32_t i = 1; i < b->rows; i++) {
-		rows->first_ts = ts[i] < rows->first_ts ? ts[i] : rows->first_ts;
-		rows->last_ts = ts[i] > rows->last_ts ? ts[i] : rows->last_ts;
-	}
+	rows->first_ts = ts[0];
+	rows->last_ts = ts[b->rows - 1];
+	/* Only tables that begin with a time are in its order. */
+	if (b->time)
+		packed_range(ts, b->rows, false, &rows->first_ts, &rows->last_ts);
 	rows->min_start = rows->first_ts;
 	if (b->schema->id == TABLE_call)
 		for (uint32_t i = 0; i < b->rows; i++) {
@@ -258,7 +283,7 @@ static int make_room(struct writer *w, struct builder *b)
 	uint32_t room = b->room ? b->room * 2 : FIRST_ROOM;
 	size_t more = builder_memory(b, room) - builder_memory(b, b->room);
 
-	if (room <= FORMAT_MAX_ROWS && (b->room == 0 || w->memory + more <= MEMORY_BUDGET))
+	if (room <= BLOCK_ROWS && (b->room == 0 || w->memory + more <= MEMORY_BUDGET))
 		return builder_grow(w, b, room);
 	/* A coverage row vouches for everything before it, so the rest must go first. */
 	return b->schema->id == TABLE_state ? flush_all(w) : flush_builder(w, b);

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../common/options.h"
 
 enum { SYNC = OPERATION_FLAG_SYNC, WORK = OPERATION_FLAG_WORK };
 
@@ -122,44 +123,17 @@ static bool row_matches(unsigned int row, const char *word)
 	return false;
 }
 
-/* Edit distance of two short words, ignoring case; 255 when either is too long to matter. */
-static unsigned int distance(const char *a, const char *b)
-{
-	unsigned int row[64], m = strlen(a), n = strlen(b);
-
-	if (m >= 64 || n >= 64)
-		return 255;
-	for (unsigned int j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned int i = 1; i <= m; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = i;
-		for (unsigned int j = 1; j <= n; j++) {
-			unsigned int above = row[j];
-			unsigned int best = diagonal + ((a[i - 1] | 0x20) != (b[j - 1] | 0x20));
-
-			if (above + 1 < best)
-				best = above + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-			diagonal = above;
-		}
-	}
-	return row[n];
-}
-
 /* The group or operation whose name is closest, or NULL when none is close. */
 static const char *nearest(const char *word)
 {
-	unsigned int best = strlen(word) / 3 + 2;
+	size_t length = strlen(word);
+	unsigned int best = length / 3 + 2;
 	const char *found = NULL;
 
 	for (size_t i = 0; i < GROUPS + tables.operations; i++) {
 		const char *name = i < GROUPS ? groups[i].name :
 			cuda_symbols[tables.first_row[i - GROUPS + 1]].operation;
-		unsigned int d = distance(word, name);
+		unsigned int d = options_distance(word, length, name);
 
 		if (d < best) {
 			best = d;

@@ -321,6 +321,18 @@ static int examine_symbols(struct image *image)
 	return 0;
 }
 
+static void refuse(struct cudalib *lib, const char *why)
+{
+	snprintf(lib->why_not, sizeof(lib->why_not), "%s", why);
+}
+
+/* Not a file to expect CUDA in, unless its name says so. */
+static void refuse_named(struct cudalib *lib, const char *why)
+{
+	if (cudalib_name(lib->path))
+		refuse(lib, why);
+}
+
 static void explain(struct image *image)
 {
 	struct cudalib *lib = image->lib;
@@ -329,13 +341,11 @@ static void explain(struct image *image)
 		return;
 	find_device_code(image);
 	if (image->resolver)
-		snprintf(lib->why_not, sizeof(lib->why_not),
-			 "its CUDA functions are indirect (chosen at load time)");
-	else if (cudalib_name(lib->path))
-		snprintf(lib->why_not, sizeof(lib->why_not), "no CUDA function symbols in it");
+		refuse(lib, "its CUDA functions are indirect (chosen at load time)");
 	else if (image->device_code && !image->imports)
-		snprintf(lib->why_not, sizeof(lib->why_not),
-			 "holds GPU code, but no CUDA symbols: the runtime is linked in statically and stripped");
+		refuse(lib, "GPU code without CUDA symbols: a static runtime, stripped of its symbols");
+	else
+		refuse_named(lib, "no CUDA functions among its symbols");
 }
 
 static int examine_elf(struct image *image)
@@ -344,12 +354,11 @@ static int examine_elf(struct image *image)
 	int rc;
 
 	if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header)) {
-		snprintf(image->lib->why_not, sizeof(image->lib->why_not), "not an ELF file");
+		refuse_named(image->lib, "not an ELF file");
 		return 0;
 	}
 	if (header.e_machine != MACHINE || gelf_getclass(image->elf) != ELFCLASS64) {
-		snprintf(image->lib->why_not, sizeof(image->lib->why_not),
-			 "built for another kind of machine");
+		refuse_named(image->lib, "built for another kind of machine");
 		return 0;
 	}
 	if (header.e_type != ET_DYN && header.e_type != ET_EXEC)
@@ -375,7 +384,7 @@ static int examine_file(struct cudalib *lib, uint64_t size)
 	/* Plain reads: a mapped file that shrinks raises SIGBUS. */
 	image.elf = elf_begin(lib->fd, ELF_C_READ, NULL);
 	if (!image.elf) {
-		snprintf(lib->why_not, sizeof(lib->why_not), "not an ELF file");
+		refuse_named(lib, "not an ELF file");
 		return 0;
 	}
 	rc = examine_elf(&image);

@@ -31,7 +31,7 @@ struct cudalib {
 	char build_id[65];		/* hex, "" none */
 	size_t count;
 	struct cudalib_symbol *symbols;	/* by offset */
-	char why_not[160];		/* count 0: why, when it looks like a CUDA library; else "" */
+	char why_not[160];		/* count 0: why, where one would expect some; else "" */
 	bool from_symtab;		/* the static runtime's local symbols */
 };
 
@@ -48,8 +48,8 @@ struct cudalib *cudalib_find(const struct cudalib_set *set, uint64_t dev, uint64
  * Examine the file that open_path leads to (any path open(2) takes, /proc/PID/map_files/... too)
  * and add it to the set under the name shown (NULL: open_path). *out is the set's own entry, the
  * old one when the file was there already (*fresh, may be NULL, says which). fd is kept only with
- * count > 0. A file that is no ELF object, or a damaged one, is remembered with count 0 and
- * why_not. ERROR_SYSTEM: it cannot be opened, or is no regular file.
+ * count > 0. A file that is no ELF object, or a damaged one, is remembered with count 0.
+ * ERROR_SYSTEM: it cannot be opened, or is no regular file.
  */
 int cudalib_examine(struct cudalib_set *set, const char *open_path, const char *shown,
 		    struct cudalib **out, bool *fresh, struct error *e);

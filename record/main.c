@@ -83,7 +83,8 @@ static int validate(struct config *c, char **operands, struct error *e)
 {
 	if (!*operands) {
 		error_set(e, ERROR_USAGE, "no command given");
-		return error_hint(e, "ingero-record [options] -- command [arguments]");
+		error_hint(e, "ingero-record [options] -- command [arguments]");
+		return ERROR_USAGE;
 	}
 	if (!**operands)
 		return error_set(e, ERROR_USAGE, "the command is an empty word");

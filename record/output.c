@@ -2,12 +2,20 @@
 #include "output.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define FLAGS (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+
+static void forget(struct output *o)
+{
+	free(o->path);
+	free(o->temporary);
+	o->path = o->temporary = NULL;
+}
 
 static int exists(const char *path, struct error *e)
 {
@@ -16,8 +24,8 @@ static int exists(const char *path, struct error *e)
 	return ERROR_USAGE;
 }
 
-/* Remove what is there, if it may be. */
-static int make_room(const char *path, struct error *e)
+/* Whether there is something under that name: 1, 0, or an error when it may not be replaced. */
+static int occupied(const char *path, struct error *e)
 {
 	struct stat st;
 
@@ -26,14 +34,11 @@ static int make_room(const char *path, struct error *e)
 			return 0;
 		return error_system(e, "cannot look at \"%s\"", path);
 	}
-	if (!S_ISREG(st.st_mode)) {
-		error_set(e, ERROR_USAGE, "\"%s\" is not a regular file", path);
-		error_hint(e, "only a regular file is replaced; -o FILE writes elsewhere");
-		return ERROR_USAGE;
-	}
-	if (unlink(path) && errno != ENOENT)
-		return error_system(e, "cannot replace \"%s\"", path);
-	return 0;
+	if (S_ISREG(st.st_mode))
+		return 1;
+	error_set(e, ERROR_USAGE, "\"%s\" is not a regular file", path);
+	error_hint(e, "only a regular file is replaced; -o FILE writes elsewhere");
+	return ERROR_USAGE;
 }
 
 static int remember(struct output *o, const char *path, uid_t uid, gid_t gid, struct error *e)
@@ -49,22 +54,42 @@ static int remember(struct output *o, const char *path, uid_t uid, gid_t gid, st
 	return 0;
 }
 
+/* The names; the temporary one only where there is a file to replace. */
+static int name(struct output *o, const char *path, bool force, struct error *e)
+{
+	int rc = force ? occupied(path, e) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (rc && asprintf(&o->temporary, "%s.%d.new", path, getpid()) < 0)
+		o->temporary = NULL;
+	o->path = strdup(path);
+	if (o->path && !rc == !o->temporary)
+		return 0;
+	return error_set(e, ERROR_MEMORY, "out of memory");
+}
+
 int output_open(struct output *o, const char *path, bool force, uid_t uid, gid_t gid,
 		struct error *e)
 {
+	const char *first;
 	int rc;
 
 	memset(o, 0, sizeof(*o));
 	o->fd = -1;
-	rc = force ? make_room(path, e) : 0;
-	if (rc)
+	rc = name(o, path, force, e);
+	if (rc) {
+		forget(o);
 		return rc;
-	o->fd = open(path, FLAGS, 0600);
-	if (o->fd < 0)
-		return errno == EEXIST ? exists(path, e) :
-					 error_system(e, "cannot create \"%s\"", path);
-	o->path = strdup(path);
-	rc = o->path ? remember(o, path, uid, gid, e) : error_set(e, ERROR_MEMORY, "out of memory");
+	}
+	first = o->temporary ? o->temporary : path;
+	o->fd = open(first, FLAGS, 0600);
+	if (o->fd < 0) {
+		rc = errno == EEXIST ? exists(first, e) : error_system(e, "cannot create \"%s\"", first);
+		forget(o);
+		return rc;
+	}
+	rc = remember(o, path, uid, gid, e);
 	if (rc) {
 		output_discard(o);
 		output_release(o);
@@ -80,19 +105,33 @@ int output_detach(struct output *o)
 	return fd;
 }
 
+int output_commit(struct output *o, struct error *e)
+{
+	if (!o->temporary)
+		return 0;
+	/* rename(2) puts it in the place of a symbolic link, not behind it. */
+	if (rename(o->temporary, o->path))
+		return error_system(e, "cannot rename \"%s\" to \"%s\"", o->temporary, o->path);
+	free(o->temporary);
+	o->temporary = NULL;
+	return 0;
+}
+
 void output_discard(struct output *o)
 {
+	const char *path = o->temporary ? o->temporary : o->path;
 	struct stat st;
 
-	if (o->path && !lstat(o->path, &st) && st.st_dev == o->dev && st.st_ino == o->ino)
-		unlink(o->path);
+	if (path && !lstat(path, &st) && st.st_dev == o->dev && st.st_ino == o->ino)
+		unlink(path);
+	forget(o);
 }
 
 void output_release(struct output *o)
 {
+	output_commit(o, NULL);
 	if (o->fd >= 0)
 		close(o->fd);
-	free(o->path);
-	o->path = NULL;
 	o->fd = -1;
+	forget(o);
 }

@@ -177,6 +177,7 @@ static int session_keyframe(struct session *s, struct error *e)
 /* Go: the recording begins, then the command does. */
 static int session_go(struct session *s, int *exit_status, struct error *e)
 {
+	struct error late = { 0 };
 	int err = poll_open(s, e);
 
 	if (err)
@@ -194,7 +195,10 @@ static int session_go(struct session *s, int *exit_status, struct error *e)
 	s->next_sample = s->start;
 	s->next_keyframe = s->start + KEYFRAME_NS;
 	s->next_anchor = s->start + ANCHOR_NS;
-	return workload_uncork(&s->workload, exit_status, e);
+	err = workload_uncork(&s->workload, exit_status, e);
+	if (!err && output_commit(&s->output, &late))
+		log_warning("%s", late.text);
+	return err;
 }
 
 /* What is due by the clock. */

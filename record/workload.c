@@ -123,6 +123,28 @@ static int take_identity(const struct workload_identity *id)
 	       setresuid(id->uid, id->uid, id->uid) ? -1 : 0;
 }
 
+/*
+ * execvp(3) says EACCES also when only a directory of PATH was closed to us; a shell says "not
+ * found" then.
+ */
+static int exec_error(const char *command, int error)
+{
+	const char *list = getenv("PATH"), *end;
+	char path[PATH_MAX];
+
+	if (error != EACCES || !list || strchr(command, '/'))
+		return error;
+	for (;; list = end + 1) {
+		end = strchrnul(list, ':');
+		if (snprintf(path, sizeof(path), "%.*s/%s", (int)(end - list), list, command) <
+			    (int)sizeof(path) &&
+		    !access(path, F_OK))
+			return EACCES;
+		if (!*end)
+			return ENOENT;
+	}
+}
+
 /* In the child. */
 static void __attribute__((noreturn)) wait_and_exec(const struct workload *w,
 						     const struct launch *l)
@@ -145,7 +167,7 @@ static void __attribute__((noreturn)) wait_and_exec(const struct workload *w,
 	sigaction(SIGCHLD, &w->old_child, NULL);
 	sigprocmask(SIG_SETMASK, &w->mask, NULL);
 	execvpe(l->argv[0], l->argv, l->environment);
-	report(l->error_fd, STAGE_EXEC, errno);
+	report(l->error_fd, STAGE_EXEC, exec_error(l->argv[0], errno));
 	_exit(EXIT_NOT_STARTED);
 }
 
