@@ -159,7 +159,7 @@ static __always_inline void open_calls_emit(struct task_struct *task, __u64 now)
 	struct wire_cpu *cpu = cpu_get();
 	__u32 index = bpf_get_smp_processor_id(), depth;
 	void *ring = bpf_map_lookup_elem(&call_rings, &index);
-	int i;
+	__u32 i;
 
 	if (!stack || !cpu || !ring)
 		return;
@@ -285,7 +285,7 @@ static __always_inline void open_calls_write(struct seq_file *seq, struct task_s
 {
 	struct call_stack *stack = call_stack_get(task);
 	__u32 depth;
-	int i;
+	__u32 i;
 
 	if (!stack)
 		return;

@@ -38,13 +38,17 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 	int saved = errno;
 	void *page = (void *)(address & ~(page_size - 1));
 
-	(void)number;
 	(void)context;
-	if (slot && mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-			 0) != MAP_FAILED)
+	if (slot && info->si_code > 0 &&
+	    mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+		    MAP_FAILED) {
 		atomic_store(&slot->broken, true);
-	else
-		sigaction(SIGBUS, &before, NULL);	/* the access repeats and meets it */
+	} else {
+		/* An access repeats and meets what was there before; a sent signal does not. */
+		sigaction(SIGBUS, &before, NULL);
+		if (info->si_code <= 0)
+			raise(number);
+	}
 	errno = saved;
 }
 

@@ -5,6 +5,7 @@
 #include "hostinfo.h"
 
 #define CALLS 512
+#define DRAIN_CALLS 32
 #define SYMBOL_NONE 0		/* any row: the argument it reads is not looked at */
 
 /* Begins as library functions do, with a push: the price of a probe hangs on the instruction it replaces. */
@@ -47,14 +48,20 @@ static uint64_t median(uint64_t *values, size_t count)
 	return values[(count - 1) / 2];
 }
 
-static void calls_time(uint64_t *ns)
+/* With p, the rings are emptied before the smallest of them is full: a rehearsal loses nothing. */
+static int calls_time(uint64_t *ns, struct probes *p, struct error *e)
 {
-	for (int i = 0; i < CALLS; i++) {
+	int err = 0;
+
+	for (int i = 0; i < CALLS && !err; i++) {
 		uint64_t begin = hostinfo_now();
 
 		calibrate_target();
 		ns[i] = hostinfo_now() - begin;
+		if (p && i % DRAIN_CALLS == 0)
+			err = probes_drain(p, e);
 	}
+	return err;
 }
 
 struct place {
@@ -87,17 +94,18 @@ int calibrate(struct probes *p, struct calibration *c, struct error *e)
 	struct place place = { .address = (uintptr_t)calibrate_target };
 	uint64_t plain[CALLS], probed[CALLS];
 	struct durations durations = { .count = 0 };
-	int err;
+	int err, later;
 
 	dl_iterate_phdr(find_offset, &place);
 	if (!place.found)
 		return error_set(e, ERROR_UNSUPPORTED, "the program's own code is not where it says");
-	calls_time(plain);
+	calls_time(plain, NULL, NULL);
 	err = probes_rehearse(p, place.offset, SYMBOL_NONE, on_record, &durations, e);
 	if (err)
 		return err;
-	calls_time(probed);
-	err = probes_rehearsed(p, e);
+	err = calls_time(probed, p, e);
+	later = probes_rehearsed(p, e);
+	err = err ? err : later;
 	if (!err && durations.count < CALLS / 2)
 		err = error_set(e, ERROR_UNSUPPORTED, "only %zu of %d rehearsed calls were seen", durations.count, CALLS);
 	if (err)

@@ -10,12 +10,12 @@
 /* What one command line came to. */
 struct outcome {
 	bool force, quiet, help, version;
-	const char *output;
+	const char *output, *strict;
 	uint64_t size, count;
 	int rc, first, argc;
 	char *argv[MAX_WORDS + 1];
 	struct error e;
-	struct option_row rows[8];
+	struct option_row rows[9];
 };
 
 static void fill_rows(struct outcome *o)
@@ -26,6 +26,7 @@ static void fill_rows(struct outcome *o)
 		{ "quiet", 'q', OPTION_FLAG, &o->quiet, NULL, "say less", 0, 0 },
 		{ "buffer", 0, OPTION_SIZE, &o->size, "SIZE", "bytes", 4096, 1ull << 30 },
 		{ "count", 'n', OPTION_UINT, &o->count, "N", "how many", 0, 0 },
+		{ "strict", 's', OPTION_OPTIONAL, &o->strict, "LEVEL", "how strict", 0, 0 },
 		{ "help", 'h', OPTION_HELP, &o->help, NULL, "this text", 0, 0 },
 		{ "version", 'V', OPTION_VERSION, NULL, NULL, "the version", 0, 0 },
 		{ 0 },
@@ -75,6 +76,19 @@ static void test_forms(void)
 	CHECK(!strcmp(parse(false, "-o -")->output, "-"));
 	CHECK(!strcmp(parse(false, "-o --force")->output, "--force"));
 	CHECK(!strcmp(parse(false, "--output=a=b")->output, "a=b"));
+}
+
+/* A value only behind "=", so that what follows can be an operand. */
+static void test_optional(void)
+{
+	struct outcome *o = parse(false, "--strict all");
+
+	CHECK(o->rc == 0 && !strcmp(o->strict, "") && word_is(o, o->first, "all"));
+	o = parse(false, "--strict=all");
+	CHECK(o->rc == 0 && !strcmp(o->strict, "all") && o->first == o->argc);
+	o = parse(false, "-fsq");
+	CHECK(o->rc == 0 && o->force && o->quiet && !strcmp(o->strict, ""));
+	CHECK(!parse(false, "-f")->strict);
 }
 
 static void test_sizes(void)
@@ -166,7 +180,7 @@ static void test_requests(void)
 	CHECK(o->rc == OPTIONS_LIST);
 	text = options_answer(o->rc, &usage, o->rows);
 	CHECK(text && !strcmp(text, "output\to\tFILE\nforce\tf\t\nquiet\tq\t\nbuffer\t\tSIZE\n"
-			      "count\tn\tN\nhelp\th\t\nversion\tV\t\n"));
+			      "count\tn\tN\nstrict\ts\tLEVEL\nhelp\th\t\nversion\tV\t\n"));
 	free(text);
 
 	o = parse(false, "-qV");
@@ -179,6 +193,7 @@ static void test_requests(void)
 int main(void)
 {
 	test_forms();
+	test_optional();
 	test_sizes();
 	test_refusals();
 	test_operands();

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INGERO_REPORT_PROCS_H
+#define INGERO_REPORT_PROCS_H
+/*
+ * Where the time of every thread and CPU went, and what pages they took, from tables switch,
+ * page and state. For each thread running + waiting + blocked + unrecorded is its life inside
+ * the span, to the nanosecond: running comes from the CPUs' rows, waiting and blocked from what
+ * the row of its return says, and unrecorded is the rest.
+ *
+ * A CPU's rows tile the span. A tile is running time of the thread that came with the row before
+ * it only if the same thread leaves with the row after it; otherwise rows are missing (a chain
+ * break) and the tile is unrecorded.
+ *
+ * An off-CPU period ends with a row whose next_off is known, or, still open, with the span.
+ * The off_* figures count both kinds; what it was before the span began is not in it.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "keyframes.h"
+#include "recording.h"
+#include "tasks.h"
+
+#define PROCS_STALLS 5		/* kept of each process of the tree */
+
+struct account {
+	uint64_t running, waiting, blocked, unrecorded;
+	uint64_t voluntary, involuntary;
+	uint64_t off_periods, off_max, off_max_end;	/* end: ts */
+	uint64_t page_events, pages;
+	uint64_t breaks;		/* chain breaks this took part in */
+};
+
+struct thread_account {
+	struct account a;
+	uint64_t begin, end;		/* its life inside the span */
+	bool alive;			/* at the end of the span */
+};
+
+struct stall { uint64_t end, off, wait; uint32_t thread; bool open; };	/* end: ts */
+
+struct process_account {
+	struct account a;		/* sum over threads, max of off_max */
+	uint64_t begin, end;
+	struct stall stalls[PROCS_STALLS];	/* longest first; off 0: none */
+};
+
+struct cpu_account {
+	uint64_t busy, idle, unrecorded, span, rows, breaks;
+	bool present;
+};
+
+struct procs {
+	struct thread_account *threads;		/* by thread */
+	struct process_account *processes;	/* by process */
+	struct cpu_account *cpus;		/* by CPU, recording.cpus */
+	uint64_t rows, page_rows, breaks;
+	uint64_t inconsistent;		/* threads whose parts exceed their life: unrecorded is 0 */
+	uint64_t recorder_running, recorder_waiting;
+	uint64_t running, waiting;	/* of all threads but the recorder's and the idle ones */
+};
+
+/* ERROR_MEMORY. */
+int procs_load(struct procs *p, struct recording *r, const struct tasks *t,
+	       const struct keyframes *k);
+void procs_release(struct procs *p);
+
+/* Sums, and the larger off_max. */
+void account_add(struct account *to, const struct account *from);
+/* Mean of the off-CPU periods in ns, 0 without any. */
+static inline uint64_t account_off_mean(const struct account *a)
+{
+	return a->off_periods ? (a->waiting + a->blocked) / a->off_periods : 0;
+}
+#endif

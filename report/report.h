@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INGERO_REPORT_REPORT_H
+#define INGERO_REPORT_REPORT_H
+/*
+ * All numbers of a recording. Every front end shows these and computes none of its own.
+ */
+#include "completeness.h"
+#include "keyframes.h"
+#include "latency.h"
+#include "procs.h"
+#include "recording.h"
+#include "roles.h"
+#include "system.h"
+#include "tasks.h"
+
+/* Why there is not one CUDA call, the first that applies. */
+enum no_calls {
+	NO_CALLS_NOT = 0,		/* there are calls */
+	NO_CALLS_NO_LIBRARY,		/* nothing with CUDA symbols was found or mapped */
+	NO_CALLS_REFUSED,		/* found, but nothing could be attached */
+	NO_CALLS_OUTSIDE,		/* only processes outside the tree called */
+	NO_CALLS_LOST,			/* calls were made, all of them were lost */
+	NO_CALLS_NEVER,			/* attached, never called */
+};
+
+struct report {
+	struct recording recording;
+	struct tasks tasks;
+	struct keyframes keyframes;
+	struct procs procs;
+	struct latency latency;
+	struct completeness completeness;
+	struct system_figures system;
+	struct roles roles;
+	enum no_calls no_calls;
+	uint32_t *order;		/* processes of the tree, as tables list them */
+	size_t order_count;
+	uint64_t covered_until;		/* ns from the start; the span's length */
+	uint64_t probe_call;		/* ns a probed call takes longer, calibrated; 0 unknown */
+	uint64_t probe_cost;		/* of all calls of the tree, ns */
+};
+
+/* Read path and fill in everything. Release in either case. */
+int report_open(struct report *r, const char *path, struct error *e);
+void report_release(struct report *r);
+
+/* Command of the recording, of the root process where the facts lack it; or "". */
+const char *report_command(const struct report *r);
+/* Exit status as a shell has it of a wait status: 128 + signal when it was killed. */
+unsigned int report_exit_status(uint32_t wait_status);
+/* True for processes that tables and JSON list: of the tree, or seen in an event. */
+bool report_lists(const struct report *r, uint32_t process);
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <string.h>
+#include "fmt.h"
+#include "view.h"
+#include "view_text.h"
+
+static void add_cell(struct grid *t, bool lossy, const char *text, bool spaces)
+{
+	char cell[FMT_SIZE + 2], *out = cell;
+
+	if (lossy)
+		*out++ = '~';
+	for (; *text && out < cell + sizeof(cell) - 1; text++)
+		if (spaces || *text != ' ')
+			*out++ = *text;
+	*out = '\0';
+	grid_cell(t, cell);
+}
+
+void cell_ns(struct grid *t, bool known, bool lossy, uint64_t ns)
+{
+	char buf[FMT_SIZE];
+
+	if (!known)
+		grid_cell(t, "-");
+	else
+		add_cell(t, lossy, fmt_ns(buf, ns), false);
+}
+
+void cell_count(struct grid *t, bool lossy, uint64_t n)
+{
+	char buf[FMT_SIZE];
+
+	add_cell(t, lossy, fmt_count(buf, n), true);
+}
+
+void cell_text(struct grid *t, const char *text)
+{
+	char buf[512];
+
+	grid_cell(t, fmt_text(buf, sizeof(buf), text, 0));
+}
+
+const char *process_label(const struct report *r, uint32_t process, char *buf, size_t size)
+{
+	const struct process *p = &r->tasks.processes[process];
+	char role[64], name[64];
+
+	roles_text(&r->roles, process, role, sizeof(role));
+	fmt_text(name, sizeof(name), p->name, 20);
+	if (*role && r->roles.processes[process].role != ROLE_HELPER)
+		snprintf(buf, size, "%s", role);
+	else
+		snprintf(buf, size, "%s %u", *name ? name : "process", p->tgid);
+	return buf;
+}
+
+static void print_lost(const struct report *r, FILE *out)
+{
+	const struct completeness *c = &r->completeness;
+	char buf[FMT_SIZE];
+	const char *between = "lost: ";
+
+	for (unsigned int i = 0; i < SOURCE_LIMIT; i++) {
+		if (!c->sources[i].all)
+			continue;
+		fprintf(out, "%s%s %s", between, fmt_count(buf, c->sources[i].all),
+			completeness_source(i));
+		between = ", ";
+	}
+	if (c->lost)
+		fputc('\n', out);
+}
+
+static void print_not_closed(const struct report *r, FILE *out)
+{
+	char span[FMT_SIZE], at[FMT_SIZE];
+
+	fprintf(out, "not closed cleanly: covers the first %s (until %s)\n",
+		fmt_span(span, r->covered_until),
+		fmt_clock(at, recording_realtime(&r->recording, r->recording.end)));
+}
+
+static void print_damage(const struct report *r, FILE *out)
+{
+	const struct completeness *c = &r->completeness;
+	char buf[FMT_SIZE], text[256];
+
+	if (c->damaged_blocks)
+		fprintf(out, "damaged: %s blocks of the file cannot be read\n",
+			fmt_count(buf, c->damaged_blocks));
+	if (c->unknown_blocks)
+		fprintf(out, "skipped: %s blocks of a kind this program does not know\n",
+			fmt_count(buf, c->unknown_blocks));
+	if (c->error)
+		fprintf(out, "recording failed after the start: %s\n",
+			fmt_text(text, sizeof(text), c->error, 0));
+}
+
+void print_completeness(const struct report *r, FILE *out)
+{
+	const struct completeness *c = &r->completeness;
+	char buf[FMT_SIZE], part[FMT_SIZE];
+	uint64_t all = r->system.cpu_time + r->system.unrecorded;
+
+	fprintf(out, "Recording: %s", c->complete ? "complete" : "INCOMPLETE");
+	if (r->procs.breaks)
+		fprintf(out, "; chain breaks: at least %s switches never came, %s of CPU time unrecorded",
+			fmt_count(buf, r->procs.breaks),
+			fmt_percent(part, r->system.unrecorded, all));
+	fputc('\n', out);
+	if (!c->closed)
+		print_not_closed(r, out);
+	print_lost(r, out);
+	print_damage(r, out);
+	if (c->calls_lossy || c->switches_lossy || c->pages_lossy)
+		fprintf(out, "~ marks figures that rest on events with losses\n");
+}

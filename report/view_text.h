@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef INGERO_REPORT_VIEW_TEXT_H
+#define INGERO_REPORT_VIEW_TEXT_H
+/*
+ * What the text views have in common: cells of tables, the lines on completeness, and the table
+ * of operations. Figures that rest on lost events begin with "~".
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "report.h"
+#include "grid.h"
+
+/* Times in tables stand without the space before the unit: "25.3us". */
+void cell_ns(struct grid *t, bool known, bool lossy, uint64_t ns);
+void cell_count(struct grid *t, bool lossy, uint64_t n);
+void cell_text(struct grid *t, const char *text);
+
+/* "main", "worker 2", a name where the role is unknown: how lines speak of a process. */
+const char *process_label(const struct report *r, uint32_t process, char *buf, size_t size);
+
+/* How complete the recording is, and what "~" marks: the first lines of every view. */
+void print_completeness(const struct report *r, FILE *out);
+
+/* Operations of one process, or of all (LATENCY_ALL), at most limit lines; 0: all of them. */
+void print_operations(const struct report *r, uint32_t process, size_t limit, FILE *out);
+/* First calls, failed calls by code and open calls of one process or of all. */
+void print_first_calls(const struct report *r, uint32_t process, size_t limit, FILE *out);
+void print_errors(const struct report *r, size_t limit, FILE *out);
+void print_open_calls(const struct report *r, uint32_t process, size_t limit, FILE *out);
+#endif
