@@ -114,9 +114,18 @@ static void get_fixed(struct block *b, const uint8_t *p)
 	b->min_start = bytes_get64(p + 56);
 }
 
-/* Sizes of an entry against the limits that hold for every encoding, known or not. */
-static bool entry_sane(const struct block_entry *e)
+/*
+ * An entry against the limits that hold for every encoding, known or not. seen has a bit for each
+ * column with values, and one for each with text, that came before.
+ */
+static bool entry_sane(const struct block_entry *e, uint64_t seen[2][4])
 {
+	uint64_t *word = &seen[e->what.encoding == ENCODING_TEXT][e->column / 64 % 4];
+	uint64_t bit = 1ull << e->column % 64;
+
+	if (e->column == 0 || e->column > BLOCK_MAX_COLUMN_ID || *word & bit)
+		return false;
+	*word |= bit;
 	if (e->stored > BLOCK_MAX_COLUMN || e->what.size > BLOCK_MAX_COLUMN)
 		return false;
 	return e->compression != COMPRESSION_NONE || e->stored == e->what.size;
@@ -124,7 +133,7 @@ static bool entry_sane(const struct block_entry *e)
 
 int block_parse(struct block *b, const uint8_t *p, uint64_t available, const char **why)
 {
-	uint64_t payload = 0;
+	uint64_t payload = 0, seen[2][4] = { { 0 } };
 
 	*why = "no block begins here";
 	if (available < BLOCK_HEADER_SIZE(0) || memcmp(p, block_magic, sizeof(block_magic)))
@@ -143,7 +152,7 @@ int block_parse(struct block *b, const uint8_t *p, uint64_t available, const cha
 	*why = "a block header asks for more than the format allows";
 	for (unsigned int i = 0; i < b->entries; i++) {
 		get_entry(&b->entry[i], p + BLOCK_FIXED + (size_t)i * BLOCK_ENTRY);
-		if (!entry_sane(&b->entry[i]))
+		if (!entry_sane(&b->entry[i], seen))
 			return ERROR_DAMAGED;
 		b->entry[i].at = payload;
 		payload += bytes_align8(b->entry[i].stored);

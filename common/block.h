@@ -28,6 +28,7 @@
 #define BLOCK_ENTRY 40
 #define BLOCK_MAX_ENTRIES 64		/* every column, and a second entry for the bytes of a text */
 #define BLOCK_HEADER_SIZE(entries) (BLOCK_FIXED + (size_t)(entries) * BLOCK_ENTRY + 8)
+#define BLOCK_MAX_COLUMN_ID 255		/* a prediction names columns by one byte */
 /* No column is larger than this, stored or encoded. */
 #define BLOCK_MAX_COLUMN (FORMAT_MAX_TEXT + 65536u)
 

@@ -135,6 +135,20 @@ void mapping_close(struct mapping *m)
 	*m = (struct mapping){ .slot = -1 };
 }
 
+/* The kernel maps pages around the one that is needed, up to the next multiple of 64 KiB. */
+#define AROUND (64u << 10)
+
+void mapping_forget(const struct mapping *m, uint64_t offset, uint64_t size)
+{
+	uint64_t first = offset - offset % AROUND, end = offset + size;
+
+	if (offset >= m->size || size > m->size - offset)
+		return;
+	end += AROUND - 1;
+	end -= end % AROUND;
+	madvise((void *)(m->data + first), (end > m->size ? m->size : end) - first, MADV_DONTNEED);
+}
+
 bool mapping_broken(const struct mapping *m)
 {
 	return m->slot >= 0 && atomic_load(&slots[m->slot].broken);

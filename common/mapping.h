@@ -23,6 +23,11 @@ struct mapping {
 /* ERROR_NOT_OURS when path cannot be opened or is no regular file. */
 int mapping_open(struct mapping *m, const char *path, struct error *e);
 void mapping_close(struct mapping *m);	/* twice is once */
+/*
+ * Give back the memory that holds size bytes at offset: what is read there again comes from the
+ * page cache or the disk. So that a large file read from end to end does not fill the memory.
+ */
+void mapping_forget(const struct mapping *m, uint64_t offset, uint64_t size);
 /* Whether a page of it was found gone. */
 bool mapping_broken(const struct mapping *m);
 #endif

@@ -26,8 +26,8 @@ static int damaged(struct error *e, const struct block *b, uint64_t offset, cons
 	const struct schema_table *t = schema_find(b->table);
 
 	return error_at(e, ERROR_DAMAGED, "block", offset,
-			"damaged block of table '%s' at offset %llu: %s", t ? t->name : "?",
-			(unsigned long long)offset, why);
+			"block at offset %llu, table '%s': %s", (unsigned long long)offset,
+			t ? t->name : "?", why);
 }
 
 /* Entries that hold the values asked for and are known; of the others, *unknown gets the positions. */
@@ -210,6 +210,11 @@ int reader_load_raw(const struct reader *r, size_t i, struct columns *out, struc
 		return ERROR_DAMAGED;
 	out->present = bits_mask(file->ncolumns);
 	return reader_decode(r, &b, r->block[i].offset, file, out->present, out, e);
+}
+
+void reader_forget(const struct reader *r, size_t i)
+{
+	mapping_forget(&r->map, r->block[i].offset, r->block[i].size);
 }
 
 void columns_release(struct columns *c)

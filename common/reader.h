@@ -63,6 +63,9 @@ const struct block_info *reader_block(const struct reader *r, size_t i);
  */
 int reader_load(const struct reader *r, size_t i, uint64_t mask, struct columns *out, struct error *e);
 void columns_release(struct columns *c);
+
+/* Block i is not needed for a while: the memory that holds its bytes may be used for others. */
+void reader_forget(const struct reader *r, size_t i);
 /* Check everything block i says about itself: checksums, ranges, times, order, padding. */
 int reader_check(const struct reader *r, size_t i, struct error *e);
 

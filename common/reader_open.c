@@ -250,9 +250,11 @@ static uint64_t resynchronise(const struct reader *r, uint64_t offset, struct bl
 	return offset;
 }
 
+#define FORGET_EVERY (16u << 20)	/* bytes: headers alone bring in much of what is around them */
+
 static int walk(struct reader *r)
 {
-	uint64_t offset = FILE_HEADER_SIZE, next_sequence = 0;
+	uint64_t offset = FILE_HEADER_SIZE, next_sequence = 0, forgotten = 0;
 	const char *why = "";
 	struct block b;
 
@@ -273,10 +275,18 @@ static int walk(struct reader *r)
 			damage(r, offset, 0, "block %llu is here, where block %llu should be",
 			       (unsigned long long)b.sequence, (unsigned long long)next_sequence);
 		next_sequence = b.sequence + 1;
+		if (r->info.closed) {
+			damage(r, offset, 0, "a block behind the close mark");
+			r->info.closed = false;
+		}
 		if (visit(r, &b, offset))
 			return ERROR_MEMORY;
 		offset += b.header_size + b.payload_size;
 		r->info.valid_until = offset;
+		if (offset - forgotten >= FORGET_EVERY) {
+			mapping_forget(&r->map, forgotten, offset - forgotten);
+			forgotten = offset;
+		}
 	}
 	return 0;
 }

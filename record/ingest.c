@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda_api.h"
+#include "tasks.h"
 
 #define PID_LIMIT (1u << 22)		/* PID_MAX_LIMIT of 64-bit kernels */
 
@@ -190,13 +191,17 @@ static void on_task(struct ingest *in, const struct wire_task *record, size_t si
 		.command = args_string(in, record, size), .exit_code = record->exit_code,
 		.flags = record->flags,
 	};
+	char cgroup[4096];
 	bool ended = record->event == WIRE_TASK_EXIT && record->flags & WIRE_TASK_GROUP_DEAD;
 
 	if (record->event < sizeof(sources))
 		in->rows[sources[record->event]]++;
 	bit_set(in->listed, record->h.tid, true);
-	if (record->flags & WIRE_TASK_ROOT)
+	if (record->flags & WIRE_TASK_ROOT) {
 		in->root = record->tgid;
+		tasks_cgroup(cgroup, sizeof(cgroup));
+		row.cgroup = writer_string(in->w, cgroup, strlen(cgroup));
+	}
 	if (record->flags & WIRE_TASK_TREE) {
 		bit_set(in->tree, record->tgid, !ended);
 		bit_set(in->tree, record->ns_tgid, !ended);

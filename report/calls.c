@@ -12,6 +12,8 @@
 /* A file of nothing but open calls, or of ever new codes, still gives a bounded report. */
 #define OPEN_ROWS_MAX 100000
 #define ERRORS_MAX 4096
+#define CHUNK_MIN 60		/* durations; with the chunk's head 256 bytes */
+#define CHUNK_MAX 16380
 
 struct call {
 	uint64_t ts, duration, depth, bytes, flags;
@@ -87,30 +89,57 @@ struct group *groups_make(struct groups *g, uint32_t process, uint32_t operation
 
 static void durations_free(struct durations *d)
 {
-	free(d->small);
+	while (d->small) {
+		struct chunk *next = d->small->next;
+
+		free(d->small);
+		d->small = next;
+	}
 	free(d->large);
 	memset(d, 0, sizeof(*d));
 }
 
+/* Chunks double up to CHUNK_MAX and are never moved: what is kept takes little more than its size. */
+static struct chunk *add_chunk(struct durations *d)
+{
+	uint32_t room = !d->small ? CHUNK_MIN : d->small->room * 2;
+	struct chunk *chunk;
+
+	if (room > CHUNK_MAX)
+		room = CHUNK_MAX;
+	chunk = malloc(sizeof(*chunk) + room * sizeof(*chunk->values));
+	if (!chunk)
+		return NULL;
+	chunk->next = d->small;
+	chunk->count = 0;
+	chunk->room = room;
+	d->small = chunk;
+	return chunk;
+}
+
+static int keep_large(struct durations *d, uint64_t duration)
+{
+	uint64_t *large = array_reserve(d->large, &d->large_capacity, d->large_count + 1,
+					sizeof(*large));
+
+	if (!large)
+		return ERROR_MEMORY;
+	d->large = large;
+	large[d->large_count++] = duration;
+	return 0;
+}
+
 static int keep_duration(struct durations *d, uint64_t duration)
 {
-	if (duration <= UINT32_MAX) {
-		uint32_t *small = array_reserve(d->small, &d->small_capacity, d->small_count + 1,
-						sizeof(*small));
+	struct chunk *chunk = d->small;
 
-		if (!small)
-			return ERROR_MEMORY;
-		d->small = small;
-		small[d->small_count++] = (uint32_t)duration;
-	} else {
-		uint64_t *large = array_reserve(d->large, &d->large_capacity, d->large_count + 1,
-						sizeof(*large));
-
-		if (!large)
-			return ERROR_MEMORY;
-		d->large = large;
-		large[d->large_count++] = duration;
-	}
+	if (duration > UINT32_MAX)
+		return keep_large(d, duration);
+	if (!chunk || chunk->count == chunk->room)
+		chunk = add_chunk(d);
+	if (!chunk)
+		return ERROR_MEMORY;
+	chunk->values[chunk->count++] = (uint32_t)duration;
 	return 0;
 }
 

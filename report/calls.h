@@ -11,9 +11,11 @@
 #include <stdint.h>
 #include "latency.h"
 
+struct chunk { struct chunk *next; uint32_t count, room, values[]; };
+
 /* Durations: 4 bytes each; the few that need more (4.3 s and longer) stand apart. */
 struct durations {
-	uint32_t *small; size_t small_count, small_capacity;
+	struct chunk *small;		/* the last one first */
 	uint64_t *large; size_t large_count, large_capacity;
 };
 

@@ -143,7 +143,8 @@ static bool in_row(const struct builder *b, const struct latency_row *row, const
 
 static void feed(struct quantile *q, const struct durations *d)
 {
-	quantile_add32(q, d->small, d->small_count);
+	for (const struct chunk *c = d->small; c; c = c->next)
+		quantile_add32(q, c->values, c->count);
 	quantile_add(q, d->large, d->large_count);
 }
 

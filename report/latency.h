@@ -17,7 +17,7 @@
 #include "recording.h"
 #include "tasks.h"
 
-#define LATENCY_KEEP (12u << 20)	/* durations of 4 bytes */
+#define LATENCY_KEEP (20u << 20)	/* durations, of 4 bytes */
 #define LATENCY_ALL UINT32_MAX		/* process of the rows over all processes */
 
 struct latency_row {

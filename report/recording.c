@@ -30,6 +30,7 @@ int recording_load(struct recording *r, uint32_t block, uint64_t mask, struct co
 	struct error e = { 0 };
 	int ret = reader_load(r->reader, block, mask, c, &e);
 
+	reader_forget(r->reader, block);
 	if (ret == ERROR_MEMORY)
 		return ret;
 	if (ret < 0) {

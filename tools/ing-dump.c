@@ -161,6 +161,12 @@ static void print_header(const struct dump *d, const struct schema_table *t)
 	putchar_unlocked('\n');
 }
 
+/* A column whose encoding is not known stays empty. */
+static void put_missing(const struct dump *d, const struct schema_column *c)
+{
+	printf("%*s", d->csv ? 0 : width_of(c), "");
+}
+
 static void print_rows(const struct dump *d, const struct schema_table *t, uint32_t cpu,
 		       const struct columns *c)
 {
@@ -172,7 +178,10 @@ static void print_rows(const struct dump *d, const struct schema_table *t, uint3
 		for (unsigned int i = 0; i < t->ncolumns; i++) {
 			if (i || t->scope == SCOPE_CPU)
 				putchar_unlocked(d->csv ? ',' : ' ');
-			put_value(d, &t->column[i], c->col[i][row], &text);
+			if (c->present >> i & 1)
+				put_value(d, &t->column[i], c->col[i][row], &text);
+			else
+				put_missing(d, &t->column[i]);
 		}
 		putchar_unlocked('\n');
 	}
@@ -193,6 +202,7 @@ static int print_table(const struct dump *d, struct error *e)
 	const struct schema_table *t = find_table(d, e);
 	struct columns c = { 0 };
 	int status = EXIT_OK;
+	bool missing = false;
 
 	if (!t) {
 		log_failure(e);
@@ -209,9 +219,12 @@ static int print_table(const struct dump *d, struct error *e)
 			status = status_of(e->code);
 		} else {
 			print_rows(d, t, info->cpu, &c);
+			missing |= (uint32_t)__builtin_popcountll(c.present) < t->ncolumns;
 		}
 	}
 	columns_release(&c);
+	if (missing)
+		log_warning("columns in encodings this program does not know are left empty");
 	return status;
 }
 

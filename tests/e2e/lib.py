@@ -107,6 +107,22 @@ def _bpf_allowed():
     return _bpf_next(PROG_GET_NEXT_ID, 0) not in (-1, -13, -38)
 
 
+def bpf_ids_of(pid):
+    """Ids of the BPF programs and links that a process holds."""
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{fd}") as f:
+                for line in f:
+                    key, _, value = line.partition(":")
+                    if key in ("prog_id", "link_id"):
+                        command = PROG_GET_NEXT_ID if key == "prog_id" else LINK_GET_NEXT_ID
+                        found.add((command, int(value)))
+        except FileNotFoundError:
+            pass
+    return found
+
+
 def bpf_ids():
     """Ids of all BPF programs and links of the machine."""
     found = set()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Text tables: alignment, narrow pages, empty ones. */
+#include <stdlib.h>
+#include <string.h>
+#include "check.h"
+#include "report/grid.h"
+
+static const struct grid_column columns[] = {
+	{ "name", GRID_SHRINK }, { "n", GRID_RIGHT }, { "note", GRID_LEFT },
+};
+
+static char *print(const struct grid *g, size_t indent, size_t width)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	grid_print(g, f, indent, width);
+	fclose(f);
+	return text;
+}
+
+static void prints(const struct grid *g, size_t indent, size_t width, const char *want)
+{
+	char *text = print(g, indent, width);
+
+	if (!CHECK(!strcmp(text, want)))
+		printf("%s", text);
+	free(text);
+}
+
+int main(void)
+{
+	struct grid g;
+
+	grid_init(&g, columns, 3);
+	prints(&g, 0, 80, "name  n  note\n");
+	grid_cell(&g, "a");
+	grid_cell(&g, "1,000");
+	grid_cell(&g, "x");
+	grid_cell(&g, "a name of many columns");
+	grid_cell(&g, "2");
+	grid_cell(&g, NULL);
+	prints(&g, 2, 80, "  name                        n  note\n"
+			  "  a                       1,000  x\n"
+			  "  a name of many columns      2  \n");
+	prints(&g, 0, 33, "name                       n note\n"
+			  "a                      1,000 x\n"
+			  "a name of many columns     2 \n");
+	prints(&g, 0, 25, "name               n note\n"
+			  "a              1,000 x\n"
+			  "a name of ma..     2 \n");
+	grid_release(&g);
+	return check_result();
+}
