@@ -29,4 +29,10 @@ int hostinfo_anchor(struct writer *w);
 
 /* CLOCK_MONOTONIC now, in ns. */
 uint64_t hostinfo_now(void);
+
+/*
+ * Control group of this process, which the command inherits: that of the version 1 cpu controller
+ * where there is one, else the version 2 path. "" when it cannot be read.
+ */
+void hostinfo_cgroup(char *path, size_t size);
 #endif

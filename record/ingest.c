@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cuda_api.h"
-#include "tasks.h"
+#include "hostinfo.h"
 
 #define PID_LIMIT (1u << 22)		/* PID_MAX_LIMIT of 64-bit kernels */
 
@@ -199,7 +199,7 @@ static void on_task(struct ingest *in, const struct wire_task *record, size_t si
 	bit_set(in->listed, record->h.tid, true);
 	if (record->flags & WIRE_TASK_ROOT) {
 		in->root = record->tgid;
-		tasks_cgroup(cgroup, sizeof(cgroup));
+		hostinfo_cgroup(cgroup, sizeof(cgroup));
 		row.cgroup = writer_string(in->w, cgroup, strlen(cgroup));
 	}
 	if (record->flags & WIRE_TASK_TREE) {

@@ -96,24 +96,3 @@ unsigned int tasks_hidden(const struct ingest *in, struct writer *w)
 		closedir(proc);
 	return count;
 }
-
-void tasks_cgroup(char *path, size_t size)
-{
-	FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[4096], *name;
-
-	*path = '\0';
-	while (file && fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\n")] = '\0';
-		name = strchr(line, ':');
-		if (!name)
-			continue;
-		/* Version 2 comes last, and where version 1 has the cpu controller it has none. */
-		if (!strncmp(name, ":cpu,", 5) || !strncmp(name, ":cpu:", 5))
-			snprintf(path, size, "%s", strchr(name + 1, ':') + 1);
-		else if (!strncmp(name, "::", 2) && !*path)
-			snprintf(path, size, "%s", name + 2);
-	}
-	if (file)
-		fclose(file);
-}
