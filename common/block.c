@@ -213,9 +213,12 @@ static int base_entry(const struct block *b, unsigned int i, unsigned int k)
 	return at < (int)i ? at : -1;
 }
 
+/* How many; none too for what is no prediction or an unknown one. */
 static unsigned int base_count(const struct block_entry *e)
 {
-	return e->what.encoding == ENCODING_PREDICTED ? column_base_count(e->what.parameter) : 0;
+	int count = e->what.encoding == ENCODING_PREDICTED ? column_base_count(e->what.parameter) : 0;
+
+	return count > 0 ? (unsigned int)count : 0;
 }
 
 uint64_t block_needs(const struct block *b, uint64_t want)
@@ -242,7 +245,7 @@ bool block_known(const struct block *b, unsigned int i)
 		return false;
 	if (e->what.encoding == ENCODING_DELTA && e->what.parameter > DELTA_ZIGZAG)
 		return false;
-	if (e->what.encoding == ENCODING_PREDICTED && !base_count(e))
+	if (e->what.encoding == ENCODING_PREDICTED && column_base_count(e->what.parameter) < 0)
 		return false;
 	for (unsigned int k = 0; k < base_count(e); k++) {
 		int base = base_entry(b, i, k);
@@ -387,7 +390,7 @@ static void encode_column(struct block_encoder *e, struct block *b, const struct
 	struct block_entry *entry = &b->entry[b->entries];
 	struct column_bases bases = { { NULL, NULL, NULL } };
 
-	for (unsigned int k = 0; k < column_base_count(step->parameter); k++) {
+	for (int k = 0; k < column_base_count(step->parameter); k++) {
 		int at = schema_position(rows->schema, PREDICTION_BASE(step->parameter, k));
 
 		bases.base[k] = at >= 0 ? rows->col[at] : NULL;
@@ -420,8 +423,9 @@ static void encode_text(struct block *b, const struct block_rows *rows, uint16_t
 static size_t payload_bound(const struct block_rows *rows)
 {
 	size_t column = (size_t)LZ4_compressBound((int)column_bound(rows->rows)) + 8;
+	size_t text = (size_t)LZ4_compressBound((int)rows->text_size) + 8;
 
-	return rows->schema->ncolumns * column + (size_t)LZ4_compressBound((int)rows->text_size) + 8;
+	return rows->schema->ncolumns * column + text;
 }
 
 int block_encode(struct block_encoder *e, const struct block_rows *rows, const uint8_t **out,

@@ -4,17 +4,7 @@
 /*
  * One block of the file: a header, a directory of its columns, a checksum over both, and the
  * columns' bytes. Offsets of a block and of each column in it are multiples of 8. This is the
- * only module that knows lz4. format-spec/ describes the same bytes in words.
- *
- *   0  u64 magic            24 u64 payload size     48 u64 last_ts
- *   8  u32 header size      32 u64 sequence         56 u64 min_start, or link
- *   12 u16 table            40 u64 first_ts         64 entries of the directory
- *   14 u16 entries                                  then u64 XXH64 of all before it
- *   16 u32 cpu
- *   20 u32 rows
- *
- * An entry: u16 column, u8 encoding, u8 compression, u32 stored size, u32 encoded size,
- * u32 parameter, u64 min, u64 max, u64 XXH64 of the stored bytes.
+ * only module that knows lz4. The layout is section 2 of format-spec/README.md.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +16,7 @@
 #define BLOCK_ALIGN 8
 #define BLOCK_FIXED 64
 #define BLOCK_ENTRY 40
-#define BLOCK_MAX_ENTRIES 64		/* every column, and a second entry for the bytes of a text */
+#define BLOCK_MAX_ENTRIES 64		/* every column, and the bytes of texts */
 #define BLOCK_HEADER_SIZE(entries) (BLOCK_FIXED + (size_t)(entries) * BLOCK_ENTRY + 8)
 #define BLOCK_MAX_COLUMN_ID 255		/* a prediction names columns by one byte */
 /* No column is larger than this, stored or encoded. */
@@ -52,7 +42,7 @@ struct block {
 	struct block_entry entry[BLOCK_MAX_ENTRIES];
 };
 
-/* The header of the file: magic, u16 major, u16 minor, u32 size, u64 reserved, u64 XXH64 of these. */
+/* The file's own header: magic, u16 major, u16 minor, u32 size, u64 0, u64 XXH64 of these. */
 void block_file_header(uint8_t out[FILE_HEADER_SIZE]);
 /* ERROR_NOT_OURS, ERROR_VERSION or ERROR_DAMAGED, with *why; major and minor as far as known. */
 int block_check_file_header(const uint8_t *p, uint64_t size, uint16_t *major, uint16_t *minor,
@@ -69,9 +59,8 @@ bool block_is_cut(const uint8_t *p, uint64_t available);
 /* Offset of the next place after from (a multiple of 8) with a block magic; size when none. */
 uint64_t block_find(const uint8_t *p, uint64_t from, uint64_t size);
 
-/* Entry of a column's values (not of text bytes), or of its text bytes; -1 without. */
-int block_entry_of(const struct block *b, uint16_t column);
-int block_text_of(const struct block *b, uint16_t column);
+int block_entry_of(const struct block *b, uint16_t column);	/* entry of its values; -1 without */
+int block_text_of(const struct block *b, uint16_t column);	/* of its text bytes */
 /* The set of entries (bits) needed to decode those of want, which are values. */
 uint64_t block_needs(const struct block *b, uint64_t want);
 /* Whether this program can decode entry i: its encoding, its compression and those of its bases. */
@@ -108,5 +97,6 @@ struct block_encoder;
 struct block_encoder *block_encoder_new(void);		/* NULL: out of memory */
 void block_encoder_free(struct block_encoder *e);
 /* Encode; *out stays owned by the encoder until the next call. Returns 0 or ERROR_MEMORY. */
-int block_encode(struct block_encoder *e, const struct block_rows *rows, const uint8_t **out, size_t *size);
+int block_encode(struct block_encoder *e, const struct block_rows *rows, const uint8_t **out,
+		 size_t *size);
 #endif

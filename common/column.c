@@ -5,16 +5,18 @@
 #include "bytes.h"
 #include "error.h"
 
-unsigned int column_base_count(uint32_t parameter)
+int column_base_count(uint32_t parameter)
 {
 	switch (parameter & 0xff) {
+	case PREDICT_ZERO:
+		return 0;
 	case PREDICT_SAME_ROW:
 	case PREDICT_ROW_BEFORE:
 		return 1;
 	case PREDICT_DEPARTURE:
 		return 3;
 	default:
-		return 0;
+		return -1;
 	}
 }
 
@@ -42,14 +44,15 @@ static void predict_departure(const struct column_bases *bases, uint32_t n, uint
 void column_predict(uint32_t parameter, const struct column_bases *bases, uint32_t n, uint64_t *out)
 {
 	const uint64_t *base = bases->base[0];
+	uint32_t predictor = parameter & 0xff;
 
 	if (n == 0)
 		return;
-	if ((parameter & 0xff) == PREDICT_DEPARTURE) {
+	if (predictor == PREDICT_DEPARTURE) {
 		predict_departure(bases, n, out);
-	} else if (!base) {
+	} else if (predictor == PREDICT_ZERO || !base) {
 		memset(out, 0, n * sizeof(*out));
-	} else if ((parameter & 0xff) == PREDICT_SAME_ROW) {
+	} else if (predictor == PREDICT_SAME_ROW) {
 		memcpy(out, base, n * sizeof(*out));
 	} else {
 		out[0] = 0;
@@ -148,7 +151,7 @@ static int decode_predicted(uint32_t parameter, const struct column_bases *bases
 	uint32_t words = (n + 63) / 64, count;
 	size_t bitmap = 8 * (size_t)words;
 
-	if (!column_base_count(parameter))
+	if (column_base_count(parameter) < 0)
 		return ERROR_UNSUPPORTED;
 	if (size < bitmap)
 		return ERROR_DAMAGED;

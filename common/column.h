@@ -18,8 +18,8 @@ enum encoding {
 	ENCODING_PACKED = 3,	/* a packed stream (packed.h) */
 	ENCODING_DELTA = 4,	/* u64 first value, packed stream of the n - 1 differences */
 	ENCODING_TEXT = 5,	/* bytes of a TEXT column, rows back to back */
-	ENCODING_DICTIONARY = 6,/* u16 entries, packed stream of entries, packed stream of indices */
-	ENCODING_PREDICTED = 7,	/* bitmap of the rows that are not as predicted, packed stream of those */
+	ENCODING_DICTIONARY = 6,/* u16 entries, packed stream of them, packed stream of indices */
+	ENCODING_PREDICTED = 7,	/* bitmap of rows not as predicted, packed stream of their values */
 };
 
 /* Parameter of ENCODING_DELTA. */
@@ -33,6 +33,7 @@ enum predictor {
 	PREDICT_SAME_ROW = 1,	/* a's value in the same row */
 	PREDICT_ROW_BEFORE = 2,	/* a's value in the row before; 0 in the first */
 	PREDICT_DEPARTURE = 3,	/* a: time, b: who left, c: who came: time since c's last leaving */
+	PREDICT_ZERO = 4,	/* 0 */
 };
 #define PREDICTION(predictor, a, b, c) \
 	((uint32_t)(predictor) | (uint32_t)(a) << 8 | (uint32_t)(b) << 16 | (uint32_t)(c) << 24)
@@ -44,10 +45,11 @@ enum predictor {
 /* Columns a prediction looks at: base[i] is n values, or NULL for zeros. */
 struct column_bases { const uint64_t *base[3]; };
 
-/* How many columns a predictor looks at; 0 for one that is not known. */
-unsigned int column_base_count(uint32_t parameter);
+/* How many columns a predictor looks at; -1 for one that is not known. */
+int column_base_count(uint32_t parameter);
 /* The n predicted values. The predictor must be known. */
-void column_predict(uint32_t parameter, const struct column_bases *bases, uint32_t n, uint64_t *out);
+void column_predict(uint32_t parameter, const struct column_bases *bases, uint32_t n,
+		    uint64_t *out);
 
 /* Scratch of the encoder, used again for each column. */
 struct column_encoder {
@@ -56,6 +58,7 @@ struct column_encoder {
 	uint64_t differences[FORMAT_MAX_ROWS], indices[FORMAT_MAX_ROWS];
 	uint64_t exceptions[FORMAT_MAX_ROWS], predicted[FORMAT_MAX_ROWS];
 	uint64_t entries[DICTIONARY_MAX], bitmap[FORMAT_MAX_ROWS / 64];
+	uint32_t prediction;			/* the one that the exceptions are from */
 };
 
 struct column_encoded {
@@ -78,8 +81,8 @@ void column_encode(struct column_encoder *c, const struct column_hint *hint,
 		   struct column_encoded *result);
 
 /*
- * Decode n values to v; scratch is room for n more. Returns 0, ERROR_DAMAGED, or ERROR_UNSUPPORTED for an encoding or
- * predictor that is not known.
+ * Decode n values to v; scratch is room for n more. Returns 0, ERROR_DAMAGED, or
+ * ERROR_UNSUPPORTED for an encoding or predictor that is not known.
  */
 int column_decode(const struct column_encoded *what, const struct column_bases *bases,
 		  const uint8_t *in, uint32_t n, uint64_t *v, uint64_t *scratch);

@@ -21,6 +21,12 @@ struct dictionary {
 	unsigned int entries;
 };
 
+struct choice {
+	uint8_t encoding;
+	uint32_t prediction;
+	size_t size;
+};
+
 size_t column_bound(uint32_t n)
 {
 	/* The largest are a dictionary and a prediction with every row an exception. */
@@ -120,7 +126,8 @@ static uint32_t sample_of(uint32_t n, uint32_t *first)
 }
 
 /* Size as a dictionary, prepared in c; NO_SIZE when there are too many entries. */
-static size_t try_dictionary(struct column_encoder *c, const uint64_t *v, uint32_t n, bool is_signed)
+static size_t try_dictionary(struct column_encoder *c, const uint64_t *v, uint32_t n,
+			     bool is_signed)
 {
 	uint32_t first, sample = sample_of(n, &first);
 	struct dictionary d;
@@ -146,6 +153,7 @@ static size_t try_prediction(struct column_encoder *c, uint32_t prediction,
 {
 	uint32_t count = 0;
 
+	c->prediction = prediction;
 	column_predict(prediction, bases, n, c->predicted);
 	for (uint32_t row = 0; row < n; row += 64) {
 		uint32_t end = n - row < 64 ? n : row + 64;
@@ -164,16 +172,16 @@ static size_t try_prediction(struct column_encoder *c, uint32_t prediction,
 	return 8 * (size_t)((n + 63) / 64) + c->exceptions_plan.size;
 }
 
-static void encode_delta(struct column_encoder *c, const uint64_t *v, uint32_t n, uint8_t *out,
-			 struct column_encoded *result)
+static void encode_delta(struct column_encoder *c, const uint64_t *v, uint32_t n, bool is_signed,
+			 uint8_t *out, struct column_encoded *result)
 {
-	uint64_t negative = 0;
+	uint64_t all = 0;
 
 	for (uint32_t i = 1; i < n; i++) {
 		c->differences[i - 1] = v[i] - v[i - 1];
-		negative |= c->differences[i - 1];
+		all |= c->differences[i - 1];
 	}
-	if (negative >> 63) {
+	if (all >> 63) {
 		for (uint32_t i = 0; i + 1 < n; i++) {
 			uint64_t d = c->differences[i];
 
@@ -181,6 +189,11 @@ static void encode_delta(struct column_encoder *c, const uint64_t *v, uint32_t n
 		}
 		result->parameter = DELTA_ZIGZAG;
 	}
+	/* So small that their sum cannot pass 2^64: ascending, and min is the first already. */
+	if (all >> 46 == 0 && v[0] >> 63 == 0)
+		result->max = v[n - 1];
+	else
+		packed_range(v, n, is_signed, &result->min, &result->max);
 	packed_plan(&c->plan, c->differences, n - 1, false);
 	bytes_put64(out, v[0]);
 	packed_write(&c->plan, c->differences, out + 8);
@@ -210,9 +223,20 @@ static void encode_plain(const uint64_t *v, uint32_t n, uint8_t *out, struct col
 	result->size = 8 * (size_t)n;
 }
 
+/* Whether a prediction of 0 may be worth its bitmap: not for columns without zeros. */
+static bool has_zeros(const uint64_t *v, uint32_t n)
+{
+	uint32_t first, sample = sample_of(n, &first), zeros = 0;
+
+	for (uint32_t i = first; i < first + sample; i++)
+		zeros += v[i] == 0;
+	return zeros > sample / 8;
+}
+
 /* One encoding of n rows, prepared in c; NO_SIZE when it is not possible. */
-static size_t prepare(struct column_encoder *c, uint8_t encoding, const struct column_hint *hint,
-		      const struct column_bases *bases, const uint64_t *v, uint32_t n)
+static size_t prepare(struct column_encoder *c, uint8_t encoding, uint32_t prediction,
+		      const struct column_hint *hint, const struct column_bases *bases,
+		      const uint64_t *v, uint32_t n)
 {
 	bool is_signed = hint->type == TYPE_INT;
 
@@ -223,73 +247,86 @@ static size_t prepare(struct column_encoder *c, uint8_t encoding, const struct c
 	case ENCODING_DICTIONARY:
 		return try_dictionary(c, v, n, is_signed);
 	default:
-		return hint->prediction ? try_prediction(c, hint->prediction, bases, v, n, is_signed) :
-					  NO_SIZE;
+		if (!prediction || (prediction == PREDICT_ZERO && !has_zeros(v, n)))
+			return NO_SIZE;
+		return try_prediction(c, prediction, bases, v, n, is_signed);
 	}
 }
 
-/* The smallest encoding of n rows, prepared in c, and its size. */
-static uint8_t choose(struct column_encoder *c, const struct column_hint *hint,
-		      const struct column_bases *bases, const uint64_t *v, uint32_t n, size_t *size)
+/* The smallest encoding of n rows, prepared in c. */
+static struct choice choose(struct column_encoder *c, const struct column_hint *hint,
+			    const struct column_bases *bases, const uint64_t *v, uint32_t n)
 {
-	static const uint8_t encodings[] = {
-		ENCODING_PACKED, ENCODING_DICTIONARY, ENCODING_PREDICTED,
+	const struct choice candidates[] = {
+		{ ENCODING_PACKED, 0, 0 }, { ENCODING_DICTIONARY, 0, 0 },
+		{ ENCODING_PREDICTED, PREDICT_ZERO, 0 }, { ENCODING_PREDICTED, hint->prediction, 0 },
 	};
-	uint8_t best = ENCODING_PLAIN;
+	struct choice best = { ENCODING_PLAIN, 0, 8 * (size_t)n };
 
-	*size = 8 * (size_t)n;
-	for (size_t i = 0; i < sizeof(encodings); i++) {
-		size_t other = prepare(c, encodings[i], hint, bases, v, n);
+	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+		struct choice other = candidates[i];
 
-		if (other < *size) {
-			*size = other;
-			best = encodings[i];
-		}
+		other.size = prepare(c, other.encoding, other.prediction, hint, bases, v, n);
+		if (other.size < best.size)
+			best = other;
 	}
+	/* Both predictions are prepared in one place: the other one may be there now. */
+	if (best.encoding == ENCODING_PREDICTED && c->prediction != best.prediction)
+		prepare(c, best.encoding, best.prediction, hint, bases, v, n);
 	return best;
 }
 
-static uint8_t choose_by_sample(struct column_encoder *c, const struct column_hint *hint,
-				const struct column_bases *bases, const uint64_t *v, uint32_t n,
-				size_t *size)
+static struct choice choose_by_sample(struct column_encoder *c, const struct column_hint *hint,
+				      const struct column_bases *bases, const uint64_t *v,
+				      uint32_t n)
 {
 	struct column_bases middle = *bases;
 	uint32_t first, sample = sample_of(n, &first);
+	struct choice choice;
 	size_t promised;
-	uint8_t encoding;
 
 	if (sample == n)
-		return choose(c, hint, bases, v, n, size);
+		return choose(c, hint, bases, v, n);
 	for (int i = 0; i < 3; i++)
 		if (middle.base[i])
 			middle.base[i] += first;
-	encoding = choose(c, hint, &middle, v + first, sample, &promised);
-	if (encoding == ENCODING_PLAIN)
-		return choose(c, hint, bases, v, n, size);
-	*size = prepare(c, encoding, hint, bases, v, n);
-	if (*size > SURPRISE(promised * n / sample))
-		return choose(c, hint, bases, v, n, size);
-	return encoding;
+	choice = choose(c, hint, &middle, v + first, sample);
+	if (choice.encoding == ENCODING_PLAIN)
+		return choose(c, hint, bases, v, n);
+	promised = choice.size * n / sample;
+	choice.size = prepare(c, choice.encoding, choice.prediction, hint, bases, v, n);
+	if (choice.size > SURPRISE(promised))
+		return choose(c, hint, bases, v, n);
+	return choice;
 }
 
 static void encode_smallest(struct column_encoder *c, const struct column_hint *hint,
 			    const struct column_bases *bases, const uint64_t *v, uint32_t n,
 			    uint8_t *out, struct column_encoded *result)
 {
-	result->encoding = choose_by_sample(c, hint, bases, v, n, &result->size);
+	struct choice choice = choose_by_sample(c, hint, bases, v, n);
+
+	result->encoding = choice.encoding;
+	result->size = choice.size;
 	switch (result->encoding) {
 	case ENCODING_PREDICTED:
-		result->parameter = hint->prediction;
+		result->parameter = choice.prediction;
 		write_predicted(c, n, out);
+		packed_range(v, n, hint->type == TYPE_INT, &result->min, &result->max);
 		break;
 	case ENCODING_DICTIONARY:
 		write_dictionary(c, out);
+		result->min = c->entries_plan.min;
+		result->max = c->entries_plan.max;
 		break;
 	case ENCODING_PACKED:
 		packed_write(&c->plan, v, out);
+		result->min = c->plan.min;
+		result->max = c->plan.max;
 		break;
 	default:
 		encode_plain(v, n, out, result);
+		packed_range(v, n, hint->type == TYPE_INT, &result->min, &result->max);
 	}
 }
 
@@ -303,9 +340,8 @@ void column_encode(struct column_encoder *c, const struct column_hint *hint,
 	result->min = result->max = v[0];
 	if (all_equal(v, n))
 		return;
-	packed_range(v, n, hint->type == TYPE_INT, &result->min, &result->max);
 	if (hint->encoding == ENCODING_DELTA)
-		encode_delta(c, v, n, out, result);
+		encode_delta(c, v, n, hint->type == TYPE_INT, out, result);
 	else
 		encode_smallest(c, hint, bases, v, n, out, result);
 }

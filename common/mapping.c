@@ -54,7 +54,9 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 
 static void install(void)
 {
-	struct sigaction action = { .sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_NODEFER };
+	struct sigaction action = {
+		.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_NODEFER,
+	};
 
 	page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
 	sigemptyset(&action.sa_mask);

@@ -205,7 +205,8 @@ size_t packed_bound(uint32_t n)
 }
 
 /* Any width, one value at a time. */
-static void pack_any(const uint64_t *v, uint32_t m, uint64_t reference, unsigned int w, uint8_t *out)
+static void pack_any(const uint64_t *v, uint32_t m, uint64_t reference, unsigned int w,
+		     uint8_t *out)
 {
 	uint64_t mask = bits_mask(w), word = 0;
 	unsigned int fill = 0;
@@ -308,7 +309,9 @@ void packed_write(const struct packed_plan *plan, const uint64_t *v, uint8_t *ou
 	for (uint32_t i = 0; i < groups; i++, v += PACKED_GROUP) {
 		uint32_t left = plan->n - i * PACKED_GROUP;
 		uint32_t m = left < PACKED_GROUP ? left : PACKED_GROUP;
-		struct group g = { plan->width[i], plan->count[i], plan->high[i], plan->reference[i] };
+		struct group g = {
+			plan->width[i], plan->count[i], plan->high[i], plan->reference[i],
+		};
 
 		pack(v, m, g.reference, g.width, out);
 		out += bit_bytes(m, g.width);
@@ -318,7 +321,8 @@ void packed_write(const struct packed_plan *plan, const uint64_t *v, uint8_t *ou
 }
 
 /* Widths above 56 bits: a value may span nine bytes. in has 16 readable bytes behind the values. */
-static void unpack_wide(const uint8_t *in, uint32_t m, uint64_t reference, unsigned int w, uint64_t *v)
+static void unpack_wide(const uint8_t *in, uint32_t m, uint64_t reference, unsigned int w,
+			uint64_t *v)
 {
 	uint64_t mask = bits_mask(w);
 
@@ -390,7 +394,8 @@ static void unpack_padded(const struct group *g, const uint8_t *in, uint32_t m, 
 	memcpy(v, full, m * sizeof(*v));
 }
 
-static int read_group(const struct group *g, const uint8_t *in, size_t size, uint32_t m, uint64_t *v)
+static int read_group(const struct group *g, const uint8_t *in, size_t size, uint32_t m,
+		      uint64_t *v)
 {
 	size_t low = bit_bytes(m, g->width);
 
@@ -422,7 +427,8 @@ int packed_read(const uint8_t *in, size_t size, uint32_t n, uint64_t *v, size_t 
 		length = group_bytes(m, g.width, g.count, g.high);
 		if (g.width + g.high > 64 || g.count > m || length > size - at)
 			return ERROR_DAMAGED;
-		g.reference = bytes_get_n(references + (size_t)i * reference_bytes, reference_bytes);
+		g.reference = bytes_get_n(references, reference_bytes);
+		references += reference_bytes;
 		if (read_group(&g, in + at, size - at, m, v))
 			return ERROR_DAMAGED;
 		at += length;

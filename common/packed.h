@@ -34,7 +34,7 @@ struct packed_plan {
 	uint64_t reference[PACKED_MAX_GROUPS];
 };
 
-/* Decide widths and patches for n values, n <= FORMAT_MAX_ROWS; is_signed orders them as int64_t. */
+/* Decide widths and patches for n <= FORMAT_MAX_ROWS values; is_signed orders them as int64_t. */
 void packed_plan(struct packed_plan *plan, const uint64_t *v, uint32_t n, bool is_signed);
 
 /* Smallest and largest of n > 0 values. */

@@ -6,7 +6,7 @@
 #include "column.h"
 #include "schema.h"
 
-/* Column ids are positions + 1 for as long as no id has been retired; the test of schema.c checks. */
+/* Column ids are positions + 1 for as long as no id has been retired; a unit test checks. */
 #define ID(table, column) (COL_##table##_##column + 1)
 #define SAME(table, column, from) \
 	{ TABLE_##table, ID(table, column), PREDICTION(PREDICT_SAME_ROW, ID(table, from), 0, 0) }
@@ -16,7 +16,8 @@ static const struct rule { uint16_t table, column; uint32_t parameter; } rules[]
 	{ TABLE_switch, ID(switch, prev_tid),
 	  PREDICTION(PREDICT_ROW_BEFORE, ID(switch, next_tid), 0, 0) },
 	{ TABLE_switch, ID(switch, next_off),
-	  PREDICTION(PREDICT_DEPARTURE, ID(switch, ts), ID(switch, prev_tid), ID(switch, next_tid)) },
+	  PREDICTION(PREDICT_DEPARTURE, ID(switch, ts), ID(switch, prev_tid),
+		     ID(switch, next_tid)) },
 	SAME(switch, next_wait, next_off),
 	SAME(switch, waker_tid, prev_tid),
 	SAME(switch, prev_pages, prev_page_events),

@@ -30,7 +30,7 @@ static int damaged(struct error *e, const struct block *b, uint64_t offset, cons
 			t ? t->name : "?", why);
 }
 
-/* Entries that hold the values asked for and are known; of the others, *unknown gets the positions. */
+/* Entries with the values asked for, if known; *unknown gets the positions of the others. */
 static uint64_t wanted(const struct block *b, const struct schema_table *t, uint64_t mask,
 		       uint64_t *unknown)
 {

@@ -20,7 +20,7 @@ struct block_info {
 	uint16_t table;			/* id as in the file; may be unknown to this reader */
 	uint32_t cpu;
 	uint32_t rows;
-	uint64_t first_ts, last_ts;	/* smallest and largest value of the first TIME column; 0, 0 without */
+	uint64_t first_ts, last_ts;	/* range of the first TIME column; 0, 0 without */
 	uint64_t min_start;		/* table call: smallest ts - duration; else first_ts */
 	uint64_t offset, size;		/* in the file, header included */
 };
@@ -33,18 +33,19 @@ struct reader_info {
 	bool index_used;
 	uint64_t size;			/* of the file */
 	uint64_t valid_until;		/* offset after the last good block */
-	uint64_t cut;			/* bytes of an unfinished block at the end; also the last damage */
+	uint64_t cut;			/* bytes of an unfinished block at the end; the last damage too */
 	size_t damage_count;		/* at most 64 are kept */
 	const struct reader_damage *damage;
-	uint64_t unknown_blocks;	/* of tables or encodings this reader does not know; skipped */
+	uint64_t unknown_blocks;	/* of tables or encodings not known here; skipped */
 };
 
 /* Decoded columns of one block. Zero-initialise; buffers are reused between loads. */
 struct columns {
 	uint32_t rows;
 	uint64_t present;			/* bit i: column i is in the block */
-	const uint64_t *col[FORMAT_MAX_COLUMNS];/* by position in columns.def; absent or not asked for: NULL */
-	const char *text;			/* TEXT column bytes, rows back to back; NULL without */
+	/* By position in columns.def. Not asked for: NULL. */
+	const uint64_t *col[FORMAT_MAX_COLUMNS];
+	const char *text;			/* bytes of the TEXT column, rows back to back; or NULL */
 	size_t text_size;
 	void *buffer; size_t buffer_size;	/* private */
 };
@@ -61,7 +62,8 @@ const struct block_info *reader_block(const struct reader *r, size_t i);
  * the mask that the file does not have read as zeros (bit clear in present). Returns 0, or
  * ERROR_DAMAGED naming the offset.
  */
-int reader_load(const struct reader *r, size_t i, uint64_t mask, struct columns *out, struct error *e);
+int reader_load(const struct reader *r, size_t i, uint64_t mask, struct columns *out,
+		struct error *e);
 void columns_release(struct columns *c);
 
 /* Block i is not needed for a while: the memory that holds its bytes may be used for others. */
@@ -75,9 +77,15 @@ bool reader_string_known(const struct reader *r, uint64_t id);	/* true for 0 */
 
 /* The schema as the file has it, for tools that print tables they do not know. */
 struct schema_column { uint16_t id; uint8_t type; char name[32]; };
-struct schema_table { uint16_t id; uint8_t scope; uint16_t ncolumns; char name[32]; struct schema_column column[FORMAT_MAX_COLUMNS]; };
+struct schema_table {
+	uint16_t id;
+	uint8_t scope;
+	uint16_t ncolumns;
+	char name[32];
+	struct schema_column column[FORMAT_MAX_COLUMNS];
+};
 size_t reader_tables(const struct reader *r);
 const struct schema_table *reader_table(const struct reader *r, size_t i);
-/* Decode every column of block i by the file's own schema; col[] by position in that schema_table. */
+/* Decode all columns of block i by the file's own schema; col[] by position in that. */
 int reader_load_raw(const struct reader *r, size_t i, struct columns *out, struct error *e);
 #endif

@@ -250,7 +250,7 @@ static uint64_t resynchronise(const struct reader *r, uint64_t offset, struct bl
 	return offset;
 }
 
-#define FORGET_EVERY (16u << 20)	/* bytes: headers alone bring in much of what is around them */
+#define FORGET_EVERY (16u << 20)	/* bytes: headers bring in what is around them */
 
 static int walk(struct reader *r)
 {
@@ -347,7 +347,8 @@ static int check_header(struct reader *r, const char *path, struct error *e)
 		err = block_check_file_header(r->map.data, r->map.size, &r->info.major,
 					      &r->info.minor, &why);
 	if (err == ERROR_VERSION) {
-		error_at(e, err, "header", 8, "cannot read '%s': format version %u.%u is newer than %u.%u",
+		error_at(e, err, "header", 8,
+			 "cannot read '%s': format version %u.%u is newer than %u.%u",
 			 path, r->info.major, r->info.minor, FORMAT_MAJOR, FORMAT_MINOR);
 		error_hint(e, "use a program at least as new as the one that recorded it");
 	} else if (err) {

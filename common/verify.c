@@ -151,6 +151,9 @@ static int check_block(struct verify *v, size_t i)
 		if (e.code == ERROR_MEMORY)
 			return e.code;
 		finding(v, VERIFY_DAMAGED, "%s", e.text);
+		/* What is missing there is no break of the recording's making. */
+		if (info->table == TABLE_switch && info->cpu < v->cpus)
+			v->cpu[info->cpu].seen = false;
 		return 0;
 	}
 	if (!t)
@@ -179,7 +182,8 @@ static void check_opening(struct verify *v)
 		finding(v, VERIFY_NOTE, "not closed cleanly; valid up to offset %llu",
 			(unsigned long long)info->valid_until);
 	if (info->unknown_blocks)
-		finding(v, VERIFY_NOTE, "%llu blocks hold tables or encodings this program does not know",
+		finding(v, VERIFY_NOTE,
+			"%llu blocks hold tables or encodings this program does not know",
 			(unsigned long long)info->unknown_blocks);
 }
 

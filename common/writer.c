@@ -169,10 +169,11 @@ static int builder_sort(struct writer *w, struct builder *b)
 
 static void time_range(const struct builder *b, struct block_rows *rows)
 {
-	const uint64_t *ts = b->time >= 0 && b->rows ? builder_column(b, (unsigned int)b->time) : NULL;
+	const uint64_t *ts;
 
-	if (!ts)
+	if (b->time < 0 || !b->rows)
 		return;
+	ts = builder_column(b, (unsigned int)b->time);
 	rows->first_ts = ts[0];
 	rows->last_ts = ts[b->rows - 1];
 	/* Only tables that begin with a time are in its order. */
@@ -224,7 +225,7 @@ static int write_rows(struct writer *w, struct builder *b, struct block_rows *ro
 
 static int write_index(struct writer *w)
 {
-	/* Index blocks are chained backwards: each names the one before, the close mark the last. */
+	/* Chained backwards: each names the one before, the close mark the last. */
 	struct block_rows rows = { .min_start = w->last_index };
 	uint64_t offset = w->bytes;
 
@@ -467,7 +468,9 @@ uint64_t writer_bytes(const struct writer *w)
 
 static int write_close(struct writer *w)
 {
-	static const struct schema_table mark = { TABLE_CLOSE, SCOPE_GLOBAL, 0, "close", { { 0 } } };
+	static const struct schema_table mark = {
+		.id = TABLE_CLOSE, .scope = SCOPE_GLOBAL, .name = "close",
+	};
 	struct builder b;
 	struct block_rows rows = { 0 };
 

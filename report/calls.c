@@ -99,7 +99,7 @@ static void durations_free(struct durations *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* Chunks double up to CHUNK_MAX and are never moved: what is kept takes little more than its size. */
+/* Chunks double up to CHUNK_MAX and never move: what is kept takes little more than its size. */
 static struct chunk *add_chunk(struct durations *d)
 {
 	uint32_t room = !d->small ? CHUNK_MIN : d->small->room * 2;
@@ -203,11 +203,10 @@ static int add_good(struct calls *c, struct group *g, const struct call *call)
 	uint64_t ns = call->duration;
 
 	g->good++;
-	if (!call->depth) {
+	if (!call->depth)
 		g->total += ns;
-		if (call->flags & CALL_FLAG_BYTES)
-			g->bytes += call->bytes;
-	}
+	if (call->flags & CALL_FLAG_BYTES)
+		g->bytes += call->bytes;
 	if (ns > g->max) {
 		g->second = g->max;
 		g->max = ns;

@@ -2,8 +2,8 @@
 #ifndef INGERO_REPORT_KEYFRAMES_H
 #define INGERO_REPORT_KEYFRAMES_H
 /*
- * What the keyframes say of the end of the span: what each thread was doing, and which calls were open.
- * A thread's own last keyframe counts, so a call that is not in it any more has returned.
+ * What the keyframes say of the end of the span: what each thread was doing, and which calls
+ * were open. A thread's own last keyframe counts: a call that is not in it any more has returned.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -33,7 +33,7 @@ struct latency_row {
 	uint64_t firsts;		/* of rows over all: how many first calls were left out */
 	uint64_t n;			/* what p50, p95, p99 and max rest on; they are 0 without */
 	uint64_t p50, p95, p99, max;
-	uint64_t bytes;			/* asked for by good top-level calls that say so */
+	uint64_t bytes;			/* asked for by good calls that say so, nested ones included */
 };
 
 /* How a call that never returned came to be one. */

@@ -36,7 +36,7 @@ static void fill_rows(struct option_row *rows, struct command *c)
 					       v->help, 0, 0 };
 	*rows++ = (struct option_row){
 		"strict", 0, OPTION_OPTIONAL, &c->strict, "LEVEL",
-		"exit with status 5 if the recording is incomplete; \"all\": or has chain breaks",
+		"exit with 5 if incomplete; with \"all\", if there are chain breaks",
 		0, 0 };
 	*rows++ = (struct option_row){ "help", 'h', OPTION_HELP, NULL, NULL,
 				       "print this and exit", 0, 0 };

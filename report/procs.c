@@ -250,7 +250,7 @@ static void finish_thread(struct builder *b, uint32_t number)
 	t->a = (struct account){
 		.running = tally->running, .waiting = tally->waiting, .blocked = tally->blocked,
 		.voluntary = tally->voluntary, .involuntary = tally->involuntary,
-		.off_periods = tally->periods, .off_max = tally->off_max,
+		.off_periods = tally->periods, .arrivals = tally->periods, .off_max = tally->off_max,
 		.off_max_end = tally->off_max_end, .page_events = tally->page_events,
 		.pages = tally->pages, .breaks = tally->breaks,
 	};
@@ -277,6 +277,7 @@ void account_add(struct account *to, const struct account *from)
 	to->voluntary += from->voluntary;
 	to->involuntary += from->involuntary;
 	to->off_periods += from->off_periods;
+	to->arrivals += from->arrivals;
 	to->page_events += from->page_events;
 	to->pages += from->pages;
 	to->breaks += from->breaks;

@@ -27,6 +27,7 @@ struct account {
 	uint64_t running, waiting, blocked, unrecorded;
 	uint64_t voluntary, involuntary;
 	uint64_t off_periods, off_max, off_max_end;	/* end: ts */
+	uint64_t arrivals;		/* off-CPU periods that ended with a row */
 	uint64_t page_events, pages;
 	uint64_t breaks;		/* chain breaks this took part in */
 };

@@ -7,9 +7,9 @@
  * count of blocks that turned out damaged, so any number of threads may use it.
  *
  * The span: start is record.start (or the first row). A closed file ends at record.stop or with
- * its last row, if that is later, and every row counts. One that was not closed ends at the smallest
- * over its CPUs of what the last coverage row vouches for; rows after that are left out by
- * everybody (recording_in_span()), so that each figure is complete for the span.
+ * its last row, if that is later, and every row counts. One that was not closed ends at the
+ * smallest over its CPUs of what the last coverage row vouches for; rows after that are left out
+ * by everybody (recording_in_span()), so that each figure is complete for the span.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

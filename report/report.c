@@ -143,6 +143,6 @@ bool report_lists(const struct report *r, uint32_t process)
 
 	if (!process || p->recorder)
 		return false;
-	return p->in_tree || a->voluntary || a->involuntary || a->off_periods ||
+	return p->in_tree || a->voluntary || a->involuntary || a->arrivals ||
 	       r->latency.process_calls[process];
 }

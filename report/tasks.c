@@ -191,6 +191,15 @@ static int find_thread(struct tasks *t, const struct row_task *row, uint64_t bir
 	return give_tid(t, row->tid, birth, *found);
 }
 
+static void note_exec(struct tasks *t, uint32_t thread)
+{
+	for (size_t i = t->name_count; i; i--)
+		if (t->names[i - 1].thread == thread) {
+			t->names[i - 1].exec = true;
+			return;
+		}
+}
+
 static int change_name(struct loader *l, uint64_t ts, uint32_t number, uint64_t string, bool exec)
 {
 	struct tasks *t = l->tasks;
@@ -200,6 +209,9 @@ static int change_name(struct loader *l, uint64_t ts, uint32_t number, uint64_t 
 
 	if (!*name)
 		return 0;
+	/* The kernel renames within an exec, before it tells of the exec. */
+	if (exec && !strcmp(thread->name, name))
+		note_exec(t, number);
 	if (*thread->name && strcmp(thread->name, name)) {
 		names = array_reserve(t->names, &t->name_capacity, t->name_count + 1,
 				      sizeof(*names));

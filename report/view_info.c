@@ -64,22 +64,25 @@ static void print_anchors(const struct report *r, FILE *out)
 
 static void print_library(const struct library *l, FILE *out)
 {
-	char path[512], why[256], n[4][FMT_SIZE];
+	char path[512], why[256], n[FMT_SIZE];
+	struct line line;
 
 	fprintf(out, "\nlibrary: %s\n", fmt_text(path, sizeof(path), l->path, 0));
-	fprintf(out, "  build-id %s, %s CUDA functions, %s probed, %s refused",
-		*l->build_id ? fmt_text(why, sizeof(why), l->build_id, 44) : "none",
-		fmt_count(n[0], l->symbols), fmt_count(n[1], l->attached),
-		fmt_count(n[2], l->refused));
-	fprintf(out, ", %s calls", fmt_count(n[3], l->hits));
+	fprintf(out, "  build-id %s\n",
+		*l->build_id ? fmt_text(why, sizeof(why), l->build_id, 60) : "none");
+	line_begin(&line, out, "  ");
+	line_item(&line, "%s CUDA functions", fmt_count(n, l->symbols));
+	line_item(&line, "%s probed", fmt_count(n, l->attached));
+	line_item(&line, "%s refused", fmt_count(n, l->refused));
+	line_item(&line, "%s calls", fmt_count(n, l->hits));
 	if (l->outside)
-		fprintf(out, ", %s of them from outside the tree", fmt_count(n[3], l->outside));
-	fputc('\n', out);
+		line_item(&line, "%s of them from outside the tree", fmt_count(n, l->outside));
+	line_end(&line);
 	if (*l->why_not)
 		fprintf(out, "  not probed: %s\n", fmt_text(why, sizeof(why), l->why_not, 0));
 	else if (l->how == LIBRARY_LATE && l->mapped && l->probed >= l->mapped)
 		fprintf(out, "  mapped by process %llu, probed %s later\n",
-			(unsigned long long)l->mapped_by, fmt_ns(n[0], l->probed - l->mapped));
+			(unsigned long long)l->mapped_by, fmt_ns(n, l->probed - l->mapped));
 	else if (l->how == LIBRARY_BEFORE_EXEC)
 		fprintf(out, "  probed before the command began\n");
 }
@@ -198,7 +201,7 @@ static void print_counters(const struct report *r, FILE *out)
 	fputc('\n', out);
 	grid_print(&t, out, 0, VIEW_WIDTH);
 	grid_release(&t);
-	fprintf(out, "entries = emitted + filtered + lost: %s; skipped by the kernel: not in entries\n",
+	fprintf(out, "entries = emitted + filtered + lost: %s; skipped: by the kernel, on top\n",
 		c->unbalanced ? "NO" : "yes, on every CPU");
 }
 

@@ -135,37 +135,41 @@ void print_operations(const struct report *r, uint32_t process, size_t limit, FI
 		fprintf(out, "= the p99 of fewer than 100 calls is their maximum\n");
 }
 
-/* The longest first calls of all: selection by repeated search, limit is small. */
+/* The row after last in the order of the first calls' durations, longest first; NULL at the end. */
+static const struct latency_row *next_first(const struct report *r, uint32_t process,
+					    const struct latency_row *last)
+{
+	const struct latency_row *best = NULL;
+
+	for (size_t i = 0; i < r->latency.row_count; i++) {
+		const struct latency_row *row = &r->latency.rows[i];
+		bool later = !last || row->first < last->first ||
+			     (row->first == last->first && row > last);
+
+		if (row->process == LATENCY_ALL || !row->has_first || !later ||
+		    (process != LATENCY_ALL && row->process != process))
+			continue;
+		if (!best || row->first > best->first)
+			best = row;
+	}
+	return best;
+}
+
 void print_first_calls(const struct report *r, uint32_t process, size_t limit, FILE *out)
 {
-	const struct latency_row *last = NULL;
+	const struct latency_row *row = next_first(r, process, NULL);
 	char label[96], buf[FMT_SIZE];
-	size_t lines = 0;
+	struct line l;
 
-	for (; lines < limit; lines++) {
-		const struct latency_row *best = NULL;
-
-		for (size_t i = 0; i < r->latency.row_count; i++) {
-			const struct latency_row *row = &r->latency.rows[i];
-			bool later = !last || row->first < last->first ||
-				     (row->first == last->first && row > last);
-
-			if (row->process == LATENCY_ALL || !row->has_first || !later ||
-			    (process != LATENCY_ALL && row->process != process))
-				continue;
-			if (!best || row->first > best->first)
-				best = row;
-		}
-		if (!best)
-			break;
-		fprintf(out, "%s%s %s", lines ? ", " : "first calls, apart: ",
-			best->operation->name, fmt_ns(buf, best->first));
+	line_begin(&l, out, "first calls, apart: ");
+	for (; row && l.items < limit; row = next_first(r, process, row)) {
 		if (process == LATENCY_ALL)
-			fprintf(out, " (%s)", process_label(r, best->process, label, sizeof(label)));
-		last = best;
+			line_item(&l, "%s %s (%s)", row->operation->name, fmt_ns(buf, row->first),
+				  process_label(r, row->process, label, sizeof(label)));
+		else
+			line_item(&l, "%s %s", row->operation->name, fmt_ns(buf, row->first));
 	}
-	if (lines)
-		fputc('\n', out);
+	line_end(&l);
 }
 
 void print_errors(const struct report *r, size_t limit, FILE *out)
@@ -190,8 +194,8 @@ void print_errors(const struct report *r, size_t limit, FILE *out)
 void print_open_calls(const struct report *r, uint32_t process, size_t limit, FILE *out)
 {
 	static const char *const reasons[] = {
-		[OPEN_AT_END] = "open at the end", [OPEN_THREAD_ENDED] = "open when its thread ended",
-		[OPEN_ABANDONED] = "left by a jump out of it",
+		[OPEN_AT_END] = "", [OPEN_THREAD_ENDED] = ", its thread ended",
+		[OPEN_ABANDONED] = ", jumped out of",
 	};
 	char label[96], age[FMT_SIZE], at[FMT_SIZE];
 	size_t lines = 0, left = 0;
@@ -205,13 +209,13 @@ void print_open_calls(const struct report *r, uint32_t process, size_t limit, FI
 			left++;
 			continue;
 		}
-		fprintf(out, "%s%s for %s since %s, %s, thread %u: %s\n",
-			lines++ ? "                     " : "calls still open:    ",
+		lines++;
+		fprintf(out, "still open: %s for %s since %s, %s TID %u%s\n",
 			open->operation->name, fmt_ns(age, open->age),
 			fmt_clock(at, recording_realtime(&r->recording, open->start)),
 			process_label(r, open->process, label, sizeof(label)),
 			r->tasks.threads[open->thread].tid, reasons[open->reason]);
 	}
 	if (left)
-		fprintf(out, "                     and %zu more: --json\n", left);
+		fprintf(out, "            and %zu more: --json\n", left);
 }

@@ -43,8 +43,7 @@ static void print_life(const struct report *r, uint32_t process, FILE *out)
 	char buf[FMT_SIZE], span[FMT_SIZE];
 
 	fprintf(out, "life: %s %s, ",
-		process_start_recorded(p) ? "from" : "running before",
-		clock_at(r, a->begin, buf));
+		process_start_recorded(p) ? "from" : "began before", clock_at(r, a->begin, buf));
 	if (!p->end)
 		fprintf(out, "still running after %s\n", fmt_span(span, a->end - a->begin));
 	else if (signal)
@@ -59,20 +58,18 @@ static void print_life(const struct report *r, uint32_t process, FILE *out)
 static void print_names(const struct report *r, uint32_t process, FILE *out)
 {
 	char name[128], at[FMT_SIZE];
-	size_t lines = 0;
+	struct line l;
 
-	for (size_t i = 0; i < r->tasks.name_count && lines < NAMES; i++) {
+	line_begin(&l, out, "names: ");
+	for (size_t i = 0; i < r->tasks.name_count && l.items < NAMES; i++) {
 		const struct name_change *change = &r->tasks.names[i];
 
-		if (change->thread != r->tasks.processes[process].leader)
-			continue;
-		fprintf(out, "%s%s %s at %s", lines++ ? ", " : "names: ",
-			change->exec ? "exec of" : "renamed",
-			fmt_text(name, sizeof(name), change->name, 30),
-			clock_at(r, change->ts, at));
+		if (change->thread == r->tasks.processes[process].leader)
+			line_item(&l, "%s %s at %s", change->exec ? "exec of" : "renamed",
+				  fmt_text(name, sizeof(name), change->name, 30),
+				  clock_at(r, change->ts, at));
 	}
-	if (lines)
-		fputc('\n', out);
+	line_end(&l);
 }
 
 static void print_account(const struct report *r, uint32_t process, FILE *out)
@@ -83,15 +80,15 @@ static void print_account(const struct report *r, uint32_t process, FILE *out)
 	const char *page_mark = r->completeness.pages_lossy ? "~" : "";
 	char n[5][FMT_SIZE];
 
-	fprintf(out, "time: %s%s running, %s%s waiting for a CPU, %s%s blocked", mark,
+	fprintf(out, "time: %s%s running, %s%s waiting, %s%s blocked", mark,
 		fmt_percent(n[0], a->running, life), mark, fmt_percent(n[1], a->waiting, life),
 		mark, fmt_percent(n[2], a->blocked, life));
 	if (a->unrecorded)
 		fprintf(out, ", %s unrecorded", fmt_percent(n[3], a->unrecorded, life));
-	fprintf(out, " of %s of its threads\n", fmt_span(n[4], life));
+	fprintf(out, " of %s\n", fmt_span(n[4], life));
 	fprintf(out, "switches: %s%s voluntary, %s%s involuntary", mark,
 		fmt_count(n[0], a->voluntary), mark, fmt_count(n[1], a->involuntary));
-	fprintf(out, "; pages: %s%s allocations, %s%s\n", page_mark,
+	fprintf(out, "; page allocations: %s%s, %s%s\n", page_mark,
 		fmt_count(n[2], a->page_events), page_mark,
 		fmt_bytes(n[3], a->pages * r->recording.page_size));
 }
@@ -145,12 +142,12 @@ static void print_stalls(const struct report *r, uint32_t process, FILE *out)
 		const struct stall *s = &stalls[i];
 		const struct thread *thread = &r->tasks.threads[s->thread];
 
-		fprintf(out, "%s%s from %s, thread %u", i ? "                " : "longest stalls: ",
+		fprintf(out, "%s%s from %s, TID %u", i ? "                " : "longest stalls: ",
 			fmt_ns(off, s->off), clock_at(r, s->end - s->off, from), thread->tid);
 		if (s->wait == s->off)
-			fprintf(out, ", all of it waiting for a CPU");
+			fprintf(out, ", all of it waiting");
 		else if (s->wait)
-			fprintf(out, ", then %s waiting for a CPU", fmt_ns(wait, s->wait));
+			fprintf(out, ", %s of it waiting", fmt_ns(wait, s->wait));
 		fprintf(out, "%s\n", s->open ? ", to the end" : "");
 	}
 }

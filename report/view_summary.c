@@ -14,26 +14,24 @@
 
 static void print_host(const struct report *r, FILE *out)
 {
-	static const char *const keys[] = { "host.name", "host.kernel", "host.arch" };
-	const struct recording *rec = &r->recording;
+	static const struct { const char *key, *before, *after; } parts[] = {
+		{ "host.name", "", "" }, { "host.kernel", "Linux ", "" }, { "host.arch", "", "" },
+		{ "host.cpus_online", "", " CPUs" },
+	};
 	char buf[FMT_SIZE], text[256];
-	const char *between = "host: ", *cpus = recording_fact(rec, "host.cpus_online");
+	struct line l;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		const char *value = recording_fact(rec, keys[i]);
+	line_begin(&l, out, "host: ");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		const char *value = recording_fact(&r->recording, parts[i].key);
 
-		if (!value || !*value)
-			continue;
-		fprintf(out, "%s%s%s", between, i == 1 ? "Linux " : "",
-			fmt_text(text, sizeof(text), value, 40));
-		between = ", ";
+		if (value && *value)
+			line_item(&l, "%s%s%s", parts[i].before,
+				  fmt_text(text, sizeof(text), value, 40), parts[i].after);
 	}
-	if (cpus)
-		fprintf(out, "%s%s CPUs", between, fmt_text(text, sizeof(text), cpus, 20));
 	if (r->system.has_memory)
-		fprintf(out, ", %s memory", fmt_bytes(buf, r->system.memory_total));
-	if (cpus || strcmp(between, "host: "))
-		fputc('\n', out);
+		line_item(&l, "%s memory", fmt_bytes(buf, r->system.memory_total));
+	line_end(&l);
 }
 
 static void print_header(const struct report *r, FILE *out)
@@ -190,13 +188,12 @@ static void print_memory(const struct report *r, FILE *out)
 /* What recording itself took. */
 static void print_cost(const struct report *r, FILE *out)
 {
-	char a[FMT_SIZE], b[FMT_SIZE], c[FMT_SIZE];
+	char a[FMT_SIZE], b[FMT_SIZE];
 
-	fprintf(out, "  recording took %s of CPU time (%s)", fmt_ns(a, r->procs.recorder_running),
+	fprintf(out, "  recorder: %s of CPU time (%s)", fmt_ns(a, r->procs.recorder_running),
 		fmt_percent(b, r->procs.recorder_running, r->system.cpu_time));
 	if (r->probe_cost)
-		fprintf(out, " and added %s to the CUDA calls, about %s each",
-			fmt_ns(a, r->probe_cost), fmt_ns(c, r->probe_call));
+		fprintf(out, "; about %s added to the CUDA calls", fmt_ns(a, r->probe_cost));
 	fputc('\n', out);
 }
 
@@ -206,7 +203,7 @@ static void print_system(const struct report *r, FILE *out)
 	char a[FMT_SIZE], b[FMT_SIZE];
 	const char *mark = r->completeness.switches_lossy ? "~" : "";
 
-	fprintf(out, "\nSystem: CPU %s%s busy, %s%s runnable threads on average for %u CPUs", mark,
+	fprintf(out, "\nSystem: CPU %s%s busy, %s%s threads runnable on average, %u CPUs", mark,
 		fmt_percent(a, s->busy, s->cpu_time), mark, fmt_ratio(b, s->runnable, s->span),
 		r->recording.cpus_present);
 	print_memory(r, out);

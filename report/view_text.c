@@ -1,8 +1,44 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <stdarg.h>
 #include <string.h>
 #include "fmt.h"
 #include "view.h"
 #include "view_text.h"
+
+void line_begin(struct line *l, FILE *out, const char *title)
+{
+	*l = (struct line){ .out = out, .title = title };
+}
+
+void line_item(struct line *l, const char *format, ...)
+{
+	char text[512];
+	size_t width;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	width = fmt_width(text);
+	if (!l->items++) {
+		fputs(l->title, l->out);
+		l->column = fmt_width(l->title);
+	} else if (l->column + 3 + width > VIEW_WIDTH) {
+		fprintf(l->out, ",\n  ");
+		l->column = 2;
+	} else {
+		fputs(", ", l->out);
+		l->column += 2;
+	}
+	fputs(text, l->out);
+	l->column += width;
+}
+
+void line_end(struct line *l)
+{
+	if (l->items)
+		fputc('\n', l->out);
+}
 
 static void add_cell(struct grid *t, bool lossy, const char *text, bool spaces)
 {
@@ -59,17 +95,14 @@ static void print_lost(const struct report *r, FILE *out)
 {
 	const struct completeness *c = &r->completeness;
 	char buf[FMT_SIZE];
-	const char *between = "lost: ";
+	struct line l;
 
-	for (unsigned int i = 0; i < SOURCE_LIMIT; i++) {
-		if (!c->sources[i].all)
-			continue;
-		fprintf(out, "%s%s %s", between, fmt_count(buf, c->sources[i].all),
-			completeness_source(i));
-		between = ", ";
-	}
-	if (c->lost)
-		fputc('\n', out);
+	line_begin(&l, out, "lost: ");
+	for (unsigned int i = 0; i < SOURCE_LIMIT; i++)
+		if (c->sources[i].all)
+			line_item(&l, "%s %s", fmt_count(buf, c->sources[i].all),
+				  completeness_source(i));
+	line_end(&l);
 }
 
 static void print_not_closed(const struct report *r, FILE *out)
@@ -103,15 +136,14 @@ void print_completeness(const struct report *r, FILE *out)
 	char buf[FMT_SIZE], part[FMT_SIZE];
 	uint64_t all = r->system.cpu_time + r->system.unrecorded;
 
-	fprintf(out, "Recording: %s", c->complete ? "complete" : "INCOMPLETE");
-	if (r->procs.breaks)
-		fprintf(out, "; chain breaks: at least %s switches never came, %s of CPU time unrecorded",
-			fmt_count(buf, r->procs.breaks),
-			fmt_percent(part, r->system.unrecorded, all));
-	fputc('\n', out);
+	fprintf(out, "Recording: %s\n", c->complete ? "complete" : "INCOMPLETE");
 	if (!c->closed)
 		print_not_closed(r, out);
 	print_lost(r, out);
+	if (r->procs.breaks)
+		fprintf(out, "chain breaks: at least %s switches never came, %s of CPU time unrecorded\n",
+			fmt_count(buf, r->procs.breaks),
+			fmt_percent(part, r->system.unrecorded, all));
 	print_damage(r, out);
 	if (c->calls_lossy || c->switches_lossy || c->pages_lossy)
 		fprintf(out, "~ marks figures that rest on events with losses\n");

@@ -11,6 +11,12 @@
 #include "report.h"
 #include "grid.h"
 
+/* A list in running text, "title: a, b, c", broken at VIEW_WIDTH; nothing without an item. */
+struct line { FILE *out; const char *title; size_t column, items; };
+void line_begin(struct line *l, FILE *out, const char *title);
+void line_item(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void line_end(struct line *l);
+
 /* Times in tables stand without the space before the unit: "25.3us". */
 void cell_ns(struct grid *t, bool known, bool lossy, uint64_t ns);
 void cell_count(struct grid *t, bool lossy, uint64_t n);

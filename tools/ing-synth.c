@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Writes .ing files of any size and shape with known answers; tools/synth/ is what it writes. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static int open_output(const struct settings *s, struct error *e)
 
 	if (fd < 0) {
 		error_system(e, "cannot write '%s'", s->output);
-		if (!s->force)
+		if (errno == EEXIST)
 			error_hint(e, "--force overwrites an existing file");
 	}
 	return fd;

@@ -56,7 +56,7 @@ class Thread:
         self.process, self.tid, self.begin, self.born = process, tid, begin, born
         self.exit = self.died = None
         self.voluntary = self.involuntary = self.running = self.waiting = self.blocked = 0
-        self.periods = self.off_max = self.pages = self.page_events = 0
+        self.arrivals = self.periods = self.off_max = self.pages = self.page_events = 0
         self.last_in = self.last_out = self.last_page = 0
         self.first_in = None
         self.out_runnable = False
@@ -214,6 +214,7 @@ def side(rec, r):
         into.waiting += r["next_wait"]
         into.blocked += r["next_off"] - r["next_wait"]
         into.periods += not r["next_flags"] & UNKNOWN
+        into.arrivals = into.periods
         into.off_max = max(into.off_max, r["next_off"])
         into.last_in = max(into.last_in, r["ts"])
         into.first_in = min(into.first_in or r["ts"], r["ts"])
@@ -396,7 +397,7 @@ def compare_processes(rec, report, groups):
     seen = 0
     for process in rec.processes:
         threads = process.threads
-        events = sum(t.voluntary + t.involuntary + t.periods for t in threads)
+        events = sum(t.voluntary + t.involuntary + t.arrivals for t in threads)
         made = sum(g.calls for (p, _), g in groups.items() if p is process)
         if process.flags & RECORDER or not (process.flags & TREE or events or made):
             continue

@@ -38,7 +38,7 @@ void made_open_call(struct made *m, uint64_t ts, uint64_t tid, uint64_t operatio
 		    uint64_t start);
 void made_coverage(struct made *m, uint64_t cpu, uint64_t until);
 
-/* Close the file (or leave it open-ended), read it, and remove it. Release with report_release(). */
+/* Close the file (or leave it unclosed), read it, and remove it; then report_release(). */
 void made_report(struct made *m, bool closed, struct report *r);
 
 /* What the tests ask for; the test program ends when it is not there. */

@@ -78,6 +78,10 @@ static void test_delta(void)
 	v[3] = 0;
 	v[4] = UINT64_MAX;
 	CHECK(round_trip(&delta, &none, MOST, ENCODING_DELTA));
+	/* Steps that go up and yet round the corner of 2^64. */
+	for (uint32_t i = 0; i < 6; i++)
+		v[i] = i * (1ull << 62) + 7 - i;
+	CHECK(round_trip(&delta, &none, 6, ENCODING_DELTA));
 }
 
 static void test_dictionary(void)
@@ -121,6 +125,14 @@ static void test_same_row(void)
 		v[i] = i % 100 == 7 ? random64() : 0;
 	CHECK(round_trip(&hint, &bases, MOST, ENCODING_PREDICTED) ||
 	      round_trip(&hint, &bases, MOST, ENCODING_PACKED));
+}
+
+static void test_zero(void)
+{
+	for (uint32_t i = 0; i < MOST; i++)
+		v[i] = random64() % 2 ? random64() >> 48 : 0;
+	CHECK(round_trip(&packed, &none, MOST, ENCODING_PREDICTED));
+	CHECK(round_trip(&packed, &none, 700, ENCODING_PREDICTED));
 }
 
 static void test_row_before(void)
@@ -200,6 +212,7 @@ int main(void)
 	test_dictionary();
 	test_signed();
 	test_same_row();
+	test_zero();
 	test_row_before();
 	test_departure();
 	test_refusals();

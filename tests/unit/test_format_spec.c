@@ -101,7 +101,7 @@ static void print_list(FILE *out, const uint64_t *list, uint32_t n)
 static void write_vector(FILE *out, const struct column_hint *hint, uint32_t n, uint8_t encoding)
 {
 	static struct column_encoder encoder;
-	unsigned int count = column_base_count(hint->prediction);
+	int count = column_base_count(hint->prediction);
 	struct column_bases bases = { { base[0], base[1], base[2] } };
 	struct column_encoded e;
 	uint8_t bytes[16384];
@@ -113,7 +113,7 @@ static void write_vector(FILE *out, const struct column_hint *hint, uint32_t n, 
 		fprintf(out, "%02x", bytes[i]);
 	fprintf(out, "%s", e.size ? "" : "-");
 	print_list(out, v, n);
-	for (unsigned int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		print_list(out, base[i], n);
 	fputc('\n', out);
 }
@@ -168,12 +168,13 @@ static void write_other_vectors(FILE *out)
 static void write_predicted_vectors(FILE *out)
 {
 	static const struct column_hint same = { TYPE_UINT, ENCODING_PACKED, PREDICTION(1, 1, 0, 0) };
+	static const struct column_hint packed = { TYPE_UINT, ENCODING_PACKED, 0 };
 	static const struct column_hint before = { TYPE_UINT, ENCODING_PACKED, PREDICTION(2, 1, 0, 0) };
 	static const struct column_hint departure = {
 		TYPE_UINT, ENCODING_PACKED, PREDICTION(3, 1, 2, 3),
 	};
 
-	fprintf(out, "# predicted, with columns 1 to 3 as a, b and c: same row; row before; departure\n");
+	fprintf(out, "# predicted, with columns 1 to 3 as a, b and c: same row; row before; departure; zero\n");
 	for (uint32_t i = 0; i < MOST; i++) {
 		base[0][i] = mixed(i) % 100000;
 		v[i] = i % 20 == 3 ? 42 + i : base[0][i];
@@ -196,6 +197,9 @@ static void write_predicted_vectors(FILE *out)
 		v[i] = base[2][i] ? v[i] : 0;
 	}
 	write_vector(out, &departure, 80, ENCODING_PREDICTED);
+	for (uint32_t i = 0; i < MOST; i++)
+		v[i] = i % 2 ? mixed(i) % 60000 : 0;
+	write_vector(out, &packed, 90, ENCODING_PREDICTED);
 }
 
 static void write_vectors(const char *path)

@@ -46,7 +46,7 @@ static void test_order(void)
 		for (unsigned int k = 0; k < t->ncolumns; k++) {
 			uint32_t p = steps[k].parameter;
 
-			for (unsigned int b = 0; b < column_base_count(p); b++)
+			for (int b = 0; b < column_base_count(p); b++)
 				CHECK(done >> schema_position(t, PREDICTION_BASE(p, b)) & 1);
 			CHECK(!(done >> steps[k].position & 1));
 			done |= 1ull << steps[k].position;

@@ -33,7 +33,7 @@ int synth_callers(struct synth *s)
 
 		if (!p->caller)
 			continue;
-		/* The later threads of a process begin when the first has made each operation once. */
+		/* Later threads of a process begin when the first has made each operation. */
 		s->caller[s->callers] = (struct synth_caller){
 			.thread = i, .quota = each + (s->callers < o->calls % callers),
 			.free_at = t->born + 5000 + 4 * n * o->operations * s->spacing,

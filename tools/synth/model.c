@@ -123,7 +123,8 @@ static void add_tree(struct synth *s)
 static void set_pace(struct synth *s)
 {
 	const struct synth_options *o = &s->options;
-	uint64_t rows = o->switches / o->cpus + 1, calls = o->calls / (o->processes * o->threads) + 1;
+	uint64_t rows = o->switches / o->cpus + 1;
+	uint64_t calls = o->calls / (o->processes * o->threads) + 1;
 	uint64_t span = rows * DEFAULT_GAP > calls * DEFAULT_SPACING ? rows * DEFAULT_GAP :
 								       calls * DEFAULT_SPACING;
 

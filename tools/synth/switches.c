@@ -51,6 +51,13 @@ static void decide(struct synth *s, uint32_t number)
 	cpu->latency = cpu->wait / 4;
 }
 
+static uint64_t waker(struct synth *s, const struct synth_cpu *cpu)
+{
+	if (synth_random(s, 2) && cpu->current != IDLE)
+		return s->thread[cpu->current].tid;
+	return s->thread[synth_random(s, s->threads)].tid;
+}
+
 static void fill_next(struct synth *s, struct synth_cpu *cpu, struct row_switch *row)
 {
 	struct synth_thread *t = &s->thread[cpu->next];
@@ -68,8 +75,7 @@ static void fill_next(struct synth *s, struct synth_cpu *cpu, struct row_switch 
 		row->wake_latency = cpu->latency;
 		row->waker_context = WAKER_SOFTIRQ - (synth_random(s, 4) != 0);
 		if (row->waker_context == WAKER_TASK)
-			row->waker_tid = synth_random(s, 2) && cpu->current != IDLE ?
-				s->thread[cpu->current].tid : s->thread[synth_random(s, s->threads)].tid;
+			row->waker_tid = waker(s, cpu);
 	}
 	t->waiting += row->next_wait;
 	t->blocked += row->next_off - row->next_wait;

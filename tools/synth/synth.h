@@ -103,7 +103,7 @@ extern const struct synth_operation {
 int synth_init(struct synth *s, const struct synth_options *options, struct writer *w);
 void synth_release(struct synth *s);
 uint64_t synth_random(struct synth *s, uint64_t below);	/* 0 to below - 1; below > 0 */
-uint64_t synth_spread(struct synth *s, uint64_t median);	/* roughly log-normal, 1/16 to 16 times */
+uint64_t synth_spread(struct synth *s, uint64_t median);	/* about log-normal */
 uint64_t synth_string(struct synth *s, const char *text);
 void synth_row(struct synth *s, enum table table, uint32_t cpu, const void *row);
 

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# One screen by default; more on demand; the same bytes each time.
+. "$INGERO_TOP/tests/cli/lib.sh"
+export TZ=UTC
+ing-synth -o ingero.ing --switches=20000 --calls=3000 --failed=3 --open=1
+ingero-report >screen
+cat screen
+test "$(wc -l <screen)" -le 40
+test "$(wc -L <screen)" -le 80
+ingero-report ingero.ing | cmp - screen
+ingero-report --per-process | grep -c '^=='
+ingero-report --info | grep '^entries'
+ingero-report --json | python3 -m json.tool >/dev/null
+LC_ALL=de_DE.UTF-8 ingero-report --json | python3 -m json.tool >/dev/null
