@@ -111,8 +111,12 @@ static int session_attach(struct session *s, struct error *e)
 		.w = s->writer, .probes = s->probes, .mappings = s->mappings, .ingest = s->ingest,
 		.enabled = s->config->enabled,
 	};
+	struct timespec boot;
+	uint64_t born_before;
 	int err;
 
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	born_before = boot.tv_sec * 1000000000ull + boot.tv_nsec;
 	ingest_operations(s->ingest);
 	err = probes_attach(s->probes, e);
 	if (!err)
@@ -120,7 +124,7 @@ static int session_attach(struct session *s, struct error *e)
 	if (!err && !ingest_root(s->ingest))
 		err = error_set(e, ERROR_UNSUPPORTED, "the command is not among the tasks this kernel lists");
 	if (!err)
-		tasks_hidden(s->ingest, s->writer);
+		tasks_hidden(s->ingest, s->writer, born_before);
 	if (!err)
 		err = libraries_open(&s->libraries, &config, e);
 	if (!err)

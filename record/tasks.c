@@ -46,7 +46,8 @@ static uint64_t ticks_ns(unsigned long long ticks)
 	return ticks * (1000000000ull / sysconf(_SC_CLK_TCK));
 }
 
-static unsigned int hidden_threads(const struct ingest *in, struct writer *w, const char *pid, DIR *threads)
+static unsigned int hidden_threads(const struct ingest *in, struct writer *w, uint64_t born_before, const char *pid,
+				   DIR *threads)
 {
 	struct stat_line line, leader;
 	struct dirent *entry;
@@ -57,7 +58,7 @@ static unsigned int hidden_threads(const struct ingest *in, struct writer *w, co
 		struct row_task row = { .ts = hostinfo_now(), .event = TASK_EVENT_SNAPSHOT };
 
 		if (!tid || ingest_listed(in, tid) || !stat_read(pid, entry->d_name, &line) ||
-		    !stat_read(pid, pid, &leader))
+		    !stat_read(pid, pid, &leader) || ticks_ns(line.start + 1) >= born_before)
 			continue;
 		row.tid = row.ns_tid = tid;
 		row.tgid = row.ns_tgid = strtoul(pid, NULL, 10);
@@ -71,7 +72,7 @@ static unsigned int hidden_threads(const struct ingest *in, struct writer *w, co
 	return count;
 }
 
-unsigned int tasks_hidden(const struct ingest *in, struct writer *w)
+unsigned int tasks_hidden(const struct ingest *in, struct writer *w, uint64_t born_before)
 {
 	DIR *proc, *threads;
 	struct dirent *entry;
@@ -89,7 +90,7 @@ unsigned int tasks_hidden(const struct ingest *in, struct writer *w)
 		threads = opendir(path);
 		if (!threads)
 			continue;
-		count += hidden_threads(in, w, entry->d_name, threads);
+		count += hidden_threads(in, w, born_before, entry->d_name, threads);
 		closedir(threads);
 	}
 	if (proc)

@@ -10,8 +10,9 @@
 
 /*
  * After the snapshot: a task row of event SNAPSHOT, stamped now, for every thread in /proc that
- * it left out. Start times are /proc's, in clock ticks. Nothing is done inside a PID namespace,
- * where /proc shows other numbers. Returns the number of rows.
+ * it left out and that is older than born_before (CLOCK_BOOTTIME ns, when births began to be
+ * reported: a younger one has its own row). Start times are /proc's, in clock ticks. Nothing is
+ * done inside a PID namespace, where /proc shows other numbers. Returns the number of rows.
  */
-unsigned int tasks_hidden(const struct ingest *in, struct writer *w);
+unsigned int tasks_hidden(const struct ingest *in, struct writer *w, uint64_t born_before);
 #endif

@@ -23,6 +23,7 @@ FAKECUDA = os.path.join(BUILD, "tests/fakecuda")
 DATALOADER = os.path.join(TOP, "tests/workloads/dataloader.py")
 FULL = os.environ.get("FULL") == "1"
 NOT_STARTED = 125
+FORK, EXEC, EXIT = 2, 3, 4            # table task, column event
 
 sys.path.insert(0, os.path.join(TOP, "tests/fakecuda"))
 
@@ -246,13 +247,18 @@ def switch_rows(recording):
 
 
 def chain_breaks(recording):
-    """Breaks in all, and by thread: each break concerns the thread expected and the one found."""
+    """Breaks in all, and by thread: each break concerns the thread expected and the one found.
+
+    A thread that is not the leader and execs goes on under the leader's number: no break.
+    """
     total, by_tid = 0, collections.Counter()
+    same = {(row["other_tid"], row["tid"]) for row in recording.table("task") if row["event"] == EXEC}
     for rows in switch_rows(recording).values():
         for last, row in zip(rows, rows[1:]):
-            if row["prev_tid"] != last["next_tid"]:
+            pair = last["next_tid"], row["prev_tid"]
+            if pair[0] != pair[1] and pair not in same:
                 total += 1
-                by_tid.update({last["next_tid"], row["prev_tid"]} - {0})
+                by_tid.update(set(pair) - {0})
     return total, by_tid
 
 

@@ -52,7 +52,7 @@ def reused(recording, rows):
 def exec_of_thread(recording, rows):
     """The thread that exec'd takes over the PID; its old number is kept."""
     pid = next(int(r["pid"]) for r in rows if r["label"] == "thread-exec")
-    execs = [r for r in recording.table("task") if r["event"] in (3, "exec") and r["tgid"] == pid]
+    execs = [r for r in recording.table("task") if r["event"] == lib.EXEC and r["tgid"] == pid]
     equal(len(execs), 1, "execs of the process whose thread exec'd")
     for row in execs:
         equal(row["tid"], pid, "after the exec the thread has the number of the process")
