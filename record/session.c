@@ -52,9 +52,7 @@ static int session_prepare(struct session *s, struct error *e)
 
 	err = workload_identify(&s->identity, c->as_root, e);
 	if (!err)
-		err = output_open(&s->output, c->output, c->force,
-				  s->identity.change ? s->identity.uid : geteuid(),
-				  s->identity.change ? s->identity.gid : getegid(), e);
+		err = output_open(&s->output, c->output, c->force, s->identity.uid, s->identity.gid, e);
 	if (!err)
 		err = writer_open(&s->writer, output_detach(&s->output), e);
 	if (!err)

@@ -72,14 +72,18 @@ int workload_identify(struct workload_identity *id, bool as_root, struct error *
 	id->uid = getuid();
 	id->gid = getgid();
 	copy(id->home, sizeof(id->home), getenv("HOME"));
-	if (as_root || geteuid() || !uid || !gid || !user)
+	if (geteuid() || !uid || !gid || !user)
 		return 0;
 	if (!parse_id(uid, &id->uid) || !parse_id(gid, &id->gid)) {
+		id->uid = getuid();
+		id->gid = getgid();
+		if (as_root)
+			return 0;
 		error_set(e, ERROR_USAGE, "SUDO_UID=\"%s\", SUDO_GID=\"%s\": not a person", uid, gid);
 		error_hint(e, "--as-root runs the command as root");
 		return ERROR_USAGE;
 	}
-	if (!id->uid)
+	if (!id->uid || as_root)
 		return 0;
 	id->change = true;
 	lookup_person(id, user);

@@ -23,10 +23,10 @@
 
 #define WORKLOAD_GROUPS_MAX 1024
 
-/* Who the command runs as, and who owns the file. */
+/* Who the command runs as, and who owns the file: the same person but under --as-root. */
 struct workload_identity {
-	bool change;			/* false: as ingero-record itself */
-	uid_t uid;
+	bool change;			/* the command runs as uid, not as ingero-record itself */
+	uid_t uid;			/* of the file */
 	gid_t gid;
 	int ngroups;
 	gid_t groups[WORKLOAD_GROUPS_MAX];
@@ -35,8 +35,8 @@ struct workload_identity {
 
 /*
  * Under sudo (effective uid 0, SUDO_UID, SUDO_GID and SUDO_USER set, and not root themselves) the
- * person who typed it, unless as_root; else the recorder's own identity. ERROR_USAGE: the SUDO_*
- * variables make no sense.
+ * person who typed it, else the recorder's own identity. as_root leaves the command with the
+ * recorder's. ERROR_USAGE: the SUDO_* variables make no sense, and the command depends on them.
  */
 int workload_identify(struct workload_identity *id, bool as_root, struct error *e);
 

@@ -150,6 +150,7 @@ def as_user():
     equal(stat.S_IMODE(made.st_mode), 0o600, "mode of the file")
     done = lib.run(*lib.record_command(path, ["id", "-u"], ["-f", "--as-root"]), env=env)
     equal(done.stdout, "0\n", "--as-root")
+    equal(os.stat(path).st_uid, user.pw_uid, "the file is still the person's")
 
 
 def no_privilege():

@@ -236,8 +236,9 @@ static void test_identity(void)
 		return;
 	}
 	CHECK(workload_identify(&id, false, NULL) == ERROR_USAGE);
+	CHECK(!workload_identify(&id, true, NULL) && !id.change && id.uid == getuid());
 	setenv("SUDO_UID", NOBODY, 1);
-	CHECK(!workload_identify(&id, true, NULL) && !id.change);
+	CHECK(!workload_identify(&id, true, NULL) && !id.change && id.uid == 65534);
 	CHECK(!workload_identify(&id, false, NULL) && id.change && id.uid == 65534);
 	o = run_as(argv, &id);
 	CHECK(!o.rc);
