@@ -13,9 +13,7 @@
 /* Builders grow while all of them together stay below this; then they are flushed instead. */
 #define MEMORY_BUDGET (128u << 20)
 /* Rows of a full block: a builder and its encoding should stay in the cache, headers be few. */
-#ifndef BLOCK_ROWS
 #define BLOCK_ROWS 16384u
-#endif
 #define FIRST_ROOM 256u
 /* Places moved per row, on average, before a general sort takes over. */
 #define SORT_MOVES 16

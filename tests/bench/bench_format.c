@@ -244,6 +244,13 @@ static double time_load(const char *path, const char *rows, size_t row)
 	return spent * 1e9 / ROWS;
 }
 
+static void line(const char *what, double row, size_t columns, double sum)
+{
+	double value = row / (double)columns;
+
+	printf("  %-20s %6.1f ns/row %6.2f ns/value %6.1f x a sum\n", what, row, value, value / sum);
+}
+
 static void bench(const char *path, const struct load *load, double sum)
 {
 	size_t columns = load->table == TABLE_switch ? COLS_switch : COLS_call, row = columns * 8;
@@ -261,9 +268,9 @@ static void bench(const char *path, const struct load *load, double sum)
 		took = time_load(path, rows, row);
 		read = took < read ? took : read;
 	}
-	printf("%-22s %6.2f bytes/row %7.1f ns/row to store %6.1f ns/row to load = %.2f ns/value, %.1f x a sum\n",
-	       load->name, (double)size / ROWS, store, read, read / (double)columns,
-	       read / (double)columns / sum);
+	printf("%-22s %6.2f bytes/row\n", load->name, (double)size / ROWS);
+	line("store", store, columns, sum);
+	line("load", read, columns, sum);
 	free(rows);
 }
 
@@ -277,6 +284,6 @@ int main(void)
 	printf("%-22s %6.2f ns/value\n", "plain 64-bit sum", sum);
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++)
 		bench(path, &loads[i], sum);
-	if (!getenv("KEEP")) unlink(path);
+	unlink(path);
 	return 0;
 }
