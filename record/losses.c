@@ -10,6 +10,8 @@
 struct losses {
 	struct writer *w;
 	struct probes *probes;
+	const struct mappings *mappings;
+	uint64_t mappings_lost, mappings_checked;	/* as of the last update; when that was */
 	unsigned int ncpus;
 	struct wire_cpu *now, *before;	/* by CPU */
 	struct wire_loss *slot;		/* by CPU, one slot of the history */
@@ -17,7 +19,8 @@ struct losses {
 	unsigned int looks;		/* at the history still to come: a loss was counted lately */
 };
 
-int losses_open(struct losses **out, struct writer *w, struct probes *p, struct error *e)
+int losses_open(struct losses **out, struct writer *w, struct probes *p, const struct mappings *mappings,
+		struct error *e)
 {
 	struct losses *l = calloc(1, sizeof(*l));
 
@@ -26,6 +29,8 @@ int losses_open(struct losses **out, struct writer *w, struct probes *p, struct 
 		return error_set(e, ERROR_MEMORY, "out of memory");
 	l->w = w;
 	l->probes = p;
+	l->mappings = mappings;
+	l->mappings_checked = hostinfo_now();
 	l->ncpus = probes_cpus(p);
 	l->now = calloc(l->ncpus, sizeof(*l->now));
 	l->before = calloc(l->ncpus, sizeof(*l->before));
@@ -77,10 +82,40 @@ static void history_write(struct losses *l, uint32_t before)
 	}
 }
 
+/* Mappings are counted by perf itself: what it delivered and what it had no room for. */
+static void mappings_counter(struct losses *l, uint64_t ts)
+{
+	struct row_counter row = { .ts = ts, .source = SOURCE_MMAP };
+
+	if (!l->mappings)
+		return;
+	row.emitted = mappings_received(l->mappings);
+	row.lost = mappings_lost(l->mappings);
+	row.entries = row.emitted + row.lost;
+	writer_row(l->w, TABLE_counter, 0, &row);
+}
+
+static void mappings_history(struct losses *l, uint64_t ts)
+{
+	uint64_t lost = l->mappings ? mappings_lost(l->mappings) : 0;
+	struct row_loss row = {
+		.source = SOURCE_MMAP, .first = l->mappings_checked, .last = ts, .count = lost - l->mappings_lost,
+		.reason = LOSS_RING_FULL,
+	};
+
+	if (row.count) {
+		writer_row(l->w, TABLE_loss, 0, &row);
+		mappings_counter(l, ts);
+	}
+	l->mappings_lost = lost;
+	l->mappings_checked = ts;
+}
+
 void losses_update(struct losses *l)
 {
 	uint64_t ts = hostinfo_now();
 
+	mappings_history(l, ts);
 	if (probes_counters(l->probes, l->now, NULL))
 		return;
 	for (unsigned int cpu = 0; cpu < l->ncpus; cpu++) {
@@ -114,20 +149,7 @@ void losses_coverage(struct losses *l, uint64_t until)
 	}
 }
 
-/* Mappings are counted by perf itself: what it delivered and what it had no room for. */
-static void mappings_write(struct losses *l, const struct mappings *mappings, uint64_t ts)
-{
-	struct row_counter row = { .ts = ts, .source = SOURCE_MMAP };
-
-	if (!mappings)
-		return;
-	row.emitted = mappings_received(mappings);
-	row.lost = mappings_lost(mappings);
-	row.entries = row.emitted + row.lost;
-	writer_row(l->w, TABLE_counter, 0, &row);
-}
-
-void losses_finish(struct losses *l, const struct mappings *mappings)
+void losses_finish(struct losses *l)
 {
 	uint64_t ts = hostinfo_now();
 
@@ -142,12 +164,13 @@ void losses_finish(struct losses *l, const struct mappings *mappings)
 	}
 	if (losses_total(l))
 		history_write(l, UINT32_MAX);
-	mappings_write(l, mappings, ts);
+	mappings_history(l, ts);
+	mappings_counter(l, ts);
 }
 
 uint64_t losses_total(const struct losses *l)
 {
-	uint64_t total = 0;
+	uint64_t total = l->mappings_lost;
 
 	for (unsigned int cpu = 0; cpu < l->ncpus; cpu++)
 		for (unsigned int source = 1; source < WIRE_SOURCE_LIMIT; source++)

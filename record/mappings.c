@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DATA_PAGES 32	/* a power of two; some 1,000 records */
+#define DATA_PAGES 128	/* a power of two; some 4,000 records */
 
 struct buffer {
 	int fd;

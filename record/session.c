@@ -92,13 +92,13 @@ static int session_load(struct session *s, struct error *e)
 
 	if (err)
 		return err;
-	err = losses_open(&s->losses, s->writer, s->probes, e);
 	session_calibrate(s);
 	if (mappings_open(&s->mappings, cpus, &late)) {
 		log_warning("libraries that are loaded late will not be seen: %s", late.text);
 		mappings_close(s->mappings);
 		s->mappings = NULL;
 	}
+	err = losses_open(&s->losses, s->writer, s->probes, s->mappings, e);
 	log_detail("buffers: %u CPUs x 2 x %llu bytes", cpus, (unsigned long long)s->config->buffer);
 	return err;
 }
@@ -267,7 +267,7 @@ static int session_stop(struct session *s, struct error *e)
 	hostinfo_anchor(s->writer);
 	err = session_keyframe(s, e);
 	libraries_finish(s->libraries);
-	losses_finish(s->losses, s->mappings);
+	losses_finish(s->losses);
 	hostinfo_put(s->writer, "record.stop", "%llu", (unsigned long long)s->stop);
 	return err;
 }
