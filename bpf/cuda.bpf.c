@@ -159,6 +159,8 @@ static __always_inline void outside_count(__u32 tgid, __u32 probe)
 	struct wire_outside key = { tgid, probe };
 	__u64 *count = bpf_map_lookup_elem(&outside, &key), one = 1;
 
+	if (!probe)
+		return;		/* another recorder that rehearses: its program is ours too */
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	else
@@ -209,8 +211,8 @@ static __always_inline void call_fill(struct wire_call *row, const struct frame 
 }
 
 /*
- * Frames at or below the stack pointer of a call that begins now were left without a return
- * (longjmp, a C++ exception). They go out as abandoned.
+ * Frames at or below the stack pointer were left without a return (longjmp, a C++ exception).
+ * They go out as abandoned.
  */
 static __always_inline void frames_abandon(struct call_stack *stack, __u64 stack_pointer, struct wire_cpu *cpu)
 {
@@ -230,6 +232,22 @@ static __always_inline void frames_abandon(struct call_stack *stack, __u64 stack
 		counter_add(&counter->entries);
 		call_emit(counter, &row);
 	}
+}
+
+/*
+ * Whether the function that begins now was jumped to by a probed one as its last act: it will
+ * return to the trampoline that the kernel put in the place of the first one's return address.
+ */
+static __always_inline bool tail_called(struct pt_regs *ctx, struct task_struct *task)
+{
+	__u64 trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr), caller = 0;
+
+#if defined(__TARGET_ARCH_arm64)
+	caller = ctx->user_regs.regs[30];
+#else
+	bpf_probe_read_user(&caller, sizeof(caller), (void *)STACK_POINTER(ctx));
+#endif
+	return trampoline && caller == trampoline;
 }
 
 static __always_inline void frame_fill(struct pt_regs *ctx, struct frame *frame, __u64 cookie)
@@ -281,9 +299,15 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 		}
 	}
 	top = stack->depth;
-	if (top && top <= WIRE_DEPTH && stack->frame[(top - 1) & (WIRE_DEPTH - 1)].stack_pointer <= STACK_POINTER(ctx)) {
-		frames_abandon(stack, STACK_POINTER(ctx), cpu);
-		top = stack->depth;
+	if (top && top <= WIRE_DEPTH) {
+		__u64 last = stack->frame[(top - 1) & (WIRE_DEPTH - 1)].stack_pointer, limit = STACK_POINTER(ctx);
+
+		if (last == limit && tail_called(ctx, task))
+			limit--;	/* the last frame is the caller's, and both return */
+		if (last <= limit) {
+			frames_abandon(stack, limit, cpu);
+			top = stack->depth;
+		}
 	}
 	if (top >= WIRE_DEPTH) {
 		counter_add(&counter->lost);

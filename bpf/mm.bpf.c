@@ -4,22 +4,6 @@
 
 #define PAGES_FLUSH 1024	/* allocations inside one slice */
 
-static __always_inline void pages_flush(struct wire_cpu *cpu, __u64 now)
-{
-	struct wire_pages row = { .h.kind = WIRE_PAGES, .h.ts = now };
-	__u32 index = bpf_get_smp_processor_id();
-	void *ring = bpf_map_lookup_elem(&switch_rings, &index);
-
-	row.h.tid = bpf_get_current_pid_tgid();
-	row.events = cpu->page_events;
-	row.pages = cpu->pages;
-	/* Without room the counts stay for the switch row, or for the next try. */
-	if (!ring || bpf_ringbuf_output(ring, &row, sizeof(row), BPF_RB_NO_WAKEUP))
-		return;
-	cpu->page_events -= row.events;
-	cpu->pages -= row.pages;
-}
-
 SEC("tp_btf/mm_page_alloc")
 int handle_page_alloc(__u64 *ctx)
 {
@@ -39,6 +23,6 @@ int handle_page_alloc(__u64 *ctx)
 	cpu->page_events++;
 	cpu->pages += 1u << (order & 31);
 	if (!(cpu->page_events % PAGES_FLUSH))
-		pages_flush(cpu, now);
+		pages_flush(cpu, bpf_get_current_pid_tgid(), now);
 	return 0;
 }

@@ -147,6 +147,21 @@ static __always_inline void row_emit(struct wire_switch *row, struct wire_cpu *c
 	loss_note(WIRE_SOURCE_SWITCH, WIRE_LOSS_RING_FULL, row->h.ts, row->page_events);
 }
 
+/*
+ * States stand still at the stop, for the last keyframe to read. What the thread that was on the
+ * CPU then had allocated goes out before another one is taken for it.
+ */
+static __always_inline void switch_after_stop(struct wire_cpu *cpu, __u32 tid)
+{
+	if (!cpu->page_events)
+		return;
+	pages_flush(cpu, tid, stop_ns - 1);
+	cpu->page_events_lost += cpu->page_events;
+	cpu->pages_lost += cpu->pages;
+	cpu->page_events = 0;
+	cpu->pages = 0;
+}
+
 SEC("tp_btf/sched_switch")
 int handle_switch(__u64 *ctx)
 {
@@ -161,6 +176,10 @@ int handle_switch(__u64 *ctx)
 		return 0;
 	row.h.ts = bpf_ktime_get_ns();
 	row.h.tid = prev->pid;
+	if (row.h.ts >= stop_ns) {
+		switch_after_stop(cpu, prev->pid);
+		return 0;
+	}
 	row.next_tid = next->pid;
 	state = switch_has_prev_state ? (unsigned int)ctx[3] : prev->__state;
 	row.prev_state = prev_state_of(preempt, state, prev);
@@ -212,7 +231,7 @@ int handle_waking(__u64 *ctx)
 	struct thread *thread = thread_get(task);
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!cpu)
+	if (!cpu || now >= stop_ns)
 		return 0;
 	count(cpu, WIRE_SOURCE_WAKING, now, thread);
 	/* A preempted thread is waiting already; a running one may be about to sleep: see leave(). */
@@ -233,7 +252,7 @@ int handle_wakeup(__u64 *ctx)
 	struct thread *thread = thread_get(task);
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!cpu)
+	if (!cpu || now >= stop_ns)
 		return 0;
 	count(cpu, WIRE_SOURCE_WAKEUP, now, thread);
 	if (!thread)
@@ -253,7 +272,7 @@ int handle_wakeup_new(__u64 *ctx)
 	struct thread *thread = thread_get(task);
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!cpu)
+	if (!cpu || now >= stop_ns)
 		return 0;
 	count(cpu, WIRE_SOURCE_WAKEUP_NEW, now, thread);
 	if (!thread)
@@ -273,7 +292,7 @@ int handle_migrate(__u64 *ctx)
 	struct thread *thread = thread_get(task);
 	__u64 now = bpf_ktime_get_ns();
 
-	if (!cpu)
+	if (!cpu || now >= stop_ns)
 		return 0;
 	count(cpu, WIRE_SOURCE_MIGRATE, now, thread);
 	if (!thread)

@@ -163,6 +163,21 @@ static __always_inline bool recording(__u64 now)
 	return now >= start_ns && now < stop_ns;
 }
 
+/* Hand on the page counts of the thread on this CPU, apart from a switch. Without room they stay. */
+static __always_inline void pages_flush(struct wire_cpu *cpu, __u32 tid, __u64 now)
+{
+	struct wire_pages row = { .h = { WIRE_PAGES, tid, now } };
+	__u32 index = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&switch_rings, &index);
+
+	row.events = cpu->page_events;
+	row.pages = cpu->pages;
+	if (!ring || bpf_ringbuf_output(ring, &row, sizeof(row), BPF_RB_NO_WAKEUP))
+		return;
+	cpu->page_events -= row.events;
+	cpu->pages -= row.pages;
+}
+
 /* Note a loss in the history of this second; the counter is the caller's. */
 static __always_inline void loss_note(__u32 source, __u32 reason, __u64 now, __u32 page_events)
 {

@@ -9,8 +9,11 @@
 #define SIGNAL_GROUP_EXIT 0x4
 #define PF_KTHREAD 0x200000
 
-/* Written by the snapshot: the command, in the initial PID namespace. */
-volatile __u32 root_tgid __weak = 0;
+/* Set before the snapshot: the recorder's child that is the command, as the recorder numbers it. */
+volatile __u32 command_pid __weak = 0;
+
+/* bpf_map_lookup_percpu_elem: 07343110b293 (5.19). Without it pages pending at a keyframe read 0. */
+const volatile bool has_percpu_lookup __weak = false;
 
 /* Threads whose state changed after this are in the next keyframe. */
 volatile __u64 keyframe_ns __weak = 0;
@@ -132,26 +135,6 @@ static __always_inline void args_read(struct wire_task *row, struct task_struct 
 		row->args_length = length;
 }
 
-SEC("tp_btf/sched_process_exec")
-int handle_exec(__u64 *ctx)
-{
-	struct task_struct *task = (void *)ctx[0];
-	pid_t old_tid = ctx[1];
-	__u64 now = bpf_ktime_get_ns();
-	struct wire_task *row = bpf_ringbuf_reserve(&life_ring, sizeof(*row) + WIRE_ARGS, 0);
-
-	if (row) {
-		task_fill(row, task, WIRE_TASK_EXEC, now);
-		row->other_tid = old_tid;
-		row->flags |= tree_flag(task);
-		if (row->flags & WIRE_TASK_TREE)
-			args_read(row, task);
-		bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
-	}
-	life_count(WIRE_SOURCE_EXEC, now, row);
-	return 0;
-}
-
 /* Calls the thread was in: they will never return. */
 static __always_inline void open_calls_emit(struct task_struct *task, __u64 now)
 {
@@ -187,6 +170,43 @@ static __always_inline void open_calls_emit(struct task_struct *task, __u64 now)
 		}
 	}
 	stack->depth = 0;
+}
+
+/*
+ * A thread other than the leader that execs takes the leader's number; hash entries follow it.
+ * The old leader, which leaves under the other number, deletes the old entry: see forget_dead().
+ */
+static __always_inline void hash_follow(__u32 from, __u32 to)
+{
+	struct thread *old = bpf_map_lookup_elem(&threads_by_tid, &from);
+
+	if (old)
+		bpf_map_update_elem(&threads_by_tid, &to, old, BPF_ANY);
+	bpf_map_delete_elem(&call_stacks_by_tid, &from);
+}
+
+SEC("tp_btf/sched_process_exec")
+int handle_exec(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	pid_t old_tid = ctx[1];
+	__u64 now = bpf_ktime_get_ns();
+	struct wire_task *row = bpf_ringbuf_reserve(&life_ring, sizeof(*row) + WIRE_ARGS, 0);
+
+	if (!use_task_storage && old_tid != task->pid)
+		hash_follow(old_tid, task->pid);
+	if (recording(now))
+		open_calls_emit(task, now);	/* a call that execs does not return */
+	if (row) {
+		task_fill(row, task, WIRE_TASK_EXEC, now);
+		row->other_tid = old_tid;
+		row->flags |= tree_flag(task);
+		if (row->flags & WIRE_TASK_TREE)
+			args_read(row, task);
+		bpf_ringbuf_submit(row, BPF_RB_NO_WAKEUP);
+	}
+	life_count(WIRE_SOURCE_EXEC, now, row);
+	return 0;
 }
 
 /* What wait(2) will say of the process, once its last thread is here; before that, the thread's own code. */
@@ -248,8 +268,8 @@ static __always_inline __u8 state_now(struct task_struct *task)
 }
 
 /*
- * The start: give every task its storage and report it. The command is the recorder's child;
- * comparing kernel pointers' PIDs keeps that right inside a PID namespace.
+ * The start: give every task its storage and report it. The command is a child of the recorder,
+ * but not the only one where a shell with children became the recorder by exec.
  */
 SEC("iter/task")
 int snapshot(struct bpf_iter__task *ctx)
@@ -265,10 +285,8 @@ int snapshot(struct bpf_iter__task *ctx)
 	task_fill(&row, task, WIRE_TASK_SNAPSHOT, bpf_ktime_get_ns());
 	if (row.tgid == recorder)
 		row.flags |= WIRE_TASK_RECORDER;
-	else if (row.ppid == recorder)
+	else if (row.ppid == recorder && row.ns_tgid == command_pid)
 		row.flags |= WIRE_TASK_ROOT | WIRE_TASK_TREE;
-	if (row.flags & WIRE_TASK_ROOT)
-		root_tgid = row.tgid;
 	if (thread) {
 		if (row.flags & WIRE_TASK_TREE)
 			thread->in_tree = 1;
@@ -332,7 +350,7 @@ int keyframe(struct bpf_iter__task *ctx)
 			     thread->state == WIRE_THREAD_BLOCKED ? latest(thread->waking, thread->wakeup) : 0;
 	if (row.state == WIRE_THREAD_BLOCKED && row.runnable_since)
 		row.state = WIRE_THREAD_WAITING;
-	if (row.state == WIRE_THREAD_RUNNING && task->on_cpu) {
+	if (has_percpu_lookup && row.state == WIRE_THREAD_RUNNING && task->on_cpu) {
 		__u32 zero = 0;
 		struct wire_cpu *cpu = bpf_map_lookup_percpu_elem(&cpu_data, &zero, row.cpu);
 

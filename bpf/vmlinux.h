@@ -36,7 +36,16 @@ struct signal_struct {
 	unsigned int flags;
 };
 
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
 struct mm_struct {
+	struct uprobes_state uprobes_state;
 	unsigned long arg_start;
 	unsigned long arg_end;
 };

@@ -39,12 +39,20 @@ struct image {
 	bool resolver;		/* a CUDA symbol is an indirect function */
 };
 
-struct cudalib *cudalib_find(const struct cudalib_set *set, uint64_t dev, uint64_t inode)
+struct cudalib *cudalib_find(const struct cudalib_set *set, uint64_t dev, uint64_t inode, int64_t changed)
 {
-	for (size_t i = 0; i < set->count; i++)
-		if (set->files[i]->inode == inode && set->files[i]->dev == dev)
-			return set->files[i];
+	for (size_t i = 0; i < set->count; i++) {
+		struct cudalib *lib = set->files[i];
+
+		if (lib->inode == inode && lib->dev == dev && (lib->fd >= 0 || lib->changed == changed))
+			return lib;
+	}
 	return NULL;
+}
+
+static int64_t changed_ns(const struct stat *st)
+{
+	return st->st_ctim.tv_sec * 1000000000ll + st->st_ctim.tv_nsec;
 }
 
 static const char *base_name(const char *path)
@@ -305,10 +313,16 @@ static void symbols_classify(struct cudalib *lib)
 static int examine_symbols(struct image *image)
 {
 	struct cudalib *lib = image->lib;
-	int rc = read_tables(image, SHT_DYNSYM);
+	int rc;
 
-	/* A program may hold the static runtime, whose functions are local symbols. */
-	if (!rc && (!lib->count || image->executable)) {
+	find_device_code(image);
+	rc = read_tables(image, SHT_DYNSYM);
+
+	/*
+	 * The static runtime's functions are local symbols, of a program or beside GPU code. Other
+	 * libraries' symbol tables, which can be huge, are not worth the time.
+	 */
+	if (!rc && (image->executable || (!lib->count && (image->device_code || cudalib_name(lib->path))))) {
 		size_t before = lib->count;
 
 		rc = read_tables(image, SHT_SYMTAB);
@@ -339,7 +353,6 @@ static void explain(struct image *image)
 
 	if (lib->count)
 		return;
-	find_device_code(image);
 	if (image->resolver)
 		refuse(lib, "its CUDA functions are indirect (chosen at load time)");
 	else if (image->device_code && !image->imports)
@@ -427,6 +440,7 @@ static struct cudalib *cudalib_new(int fd, const struct stat *st, const char *pa
 	lib->fd = fd;
 	lib->dev = st->st_dev;
 	lib->inode = st->st_ino;
+	lib->changed = changed_ns(st);
 	lib->path = strdup(path);
 	if (lib->path)
 		return lib;
@@ -455,7 +469,7 @@ int cudalib_examine(struct cudalib_set *set, const char *open_path, const char *
 
 	if (fd < 0)
 		return fd;
-	*out = cudalib_find(set, st.st_dev, st.st_ino);
+	*out = cudalib_find(set, st.st_dev, st.st_ino, changed_ns(&st));
 	if (fresh)
 		*fresh = !*out;
 	if (*out)

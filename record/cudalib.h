@@ -28,6 +28,7 @@ struct cudalib {
 	char *path;			/* as found; for people */
 	int fd;				/* open for reading; attach through /proc/self/fd/N */
 	uint64_t dev, inode;
+	int64_t changed;		/* ns since 1970: last change of the inode */
 	char build_id[65];		/* hex, "" none */
 	size_t count;
 	struct cudalib_symbol *symbols;	/* by offset */
@@ -41,8 +42,11 @@ struct cudalib_set {
 	size_t count, room;
 };
 
-/* The one with that device and inode, or NULL. */
-struct cudalib *cudalib_find(const struct cudalib_set *set, uint64_t dev, uint64_t inode);
+/*
+ * The one with that device and inode, or NULL. Inode numbers are used again: an entry that is not
+ * kept open counts only if the inode was last changed at the same time.
+ */
+struct cudalib *cudalib_find(const struct cudalib_set *set, uint64_t dev, uint64_t inode, int64_t changed);
 
 /*
  * Examine the file that open_path leads to (any path open(2) takes, /proc/PID/map_files/... too)

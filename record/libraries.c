@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "libraries.h"
+#include <dirent.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "cuda_api.h"
 #include "cudalib.h"
@@ -20,7 +22,7 @@ struct library {
 
 /* A file known by the kernel's own numbers. */
 struct seen {
-	uint64_t dev, inode;
+	uint64_t dev, inode, generation;
 };
 
 struct libraries {
@@ -32,6 +34,7 @@ struct libraries {
 	void *seen;			/* tsearch(3) tree of struct seen */
 	struct mapping *pending;	/* reported, not yet looked at; paths are ours */
 	size_t npending, pending_room;
+	uint64_t lost;			/* reports of mappings, as of the last look */
 };
 
 static int seen_compare(const void *a, const void *b)
@@ -40,18 +43,20 @@ static int seen_compare(const void *a, const void *b)
 
 	if (x->dev != y->dev)
 		return x->dev < y->dev ? -1 : 1;
-	return x->inode < y->inode ? -1 : x->inode > y->inode;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return x->generation < y->generation ? -1 : x->generation > y->generation;
 }
 
 /* True the first time. */
-static bool seen_add(struct libraries *l, uint64_t dev, uint64_t inode)
+static bool seen_add(struct libraries *l, const struct mapping *mapping)
 {
 	struct seen *key = malloc(sizeof(*key));
 	void **node;
 
 	if (!key)
 		return false;
-	*key = (struct seen){ dev, inode };
+	*key = (struct seen){ mapping->dev, mapping->inode, mapping->generation };
 	node = tsearch(key, &l->seen, seen_compare);
 	if (node && *node == key)
 		return true;
@@ -181,7 +186,7 @@ static void on_mapping(void *context, const struct mapping *mapping)
 	struct libraries *l = context;
 	struct mapping *bigger;
 
-	if (!ingest_in_tree(l->config.ingest, mapping->pid) || !seen_add(l, mapping->dev, mapping->inode))
+	if (!ingest_in_tree(l->config.ingest, mapping->pid) || !seen_add(l, mapping))
 		return;
 	if (l->npending == l->pending_room) {
 		bigger = reallocarray(l->pending, l->pending_room + 64, sizeof(*bigger));
@@ -198,14 +203,11 @@ static void on_mapping(void *context, const struct mapping *mapping)
 /* Note the kernel's own numbers of the file, so that mapping it later is no news. */
 static bool identify(struct libraries *l, const struct cudalib *file)
 {
-	uint64_t dev, inode;
+	struct mapping own = { .dev = file->dev, .inode = file->inode };
 
-	if (!l->config.mappings || file->fd < 0 ||
-	    !mappings_identity(l->config.mappings, file->fd, &dev, &inode, on_mapping, l)) {
-		dev = file->dev;
-		inode = file->inode;
-	}
-	return seen_add(l, dev, inode);
+	if (l->config.mappings && file->fd >= 0)
+		mappings_identity(l->config.mappings, file->fd, &own, on_mapping, l);
+	return seen_add(l, &own);
 }
 
 int libraries_foresee(struct libraries *l, char *const argv[], const char *home, struct error *e)
@@ -239,7 +241,7 @@ int libraries_foresee(struct libraries *l, char *const argv[], const char *home,
 static struct cudalib *mapped_file(struct libraries *l, const struct mapping *mapping)
 {
 	struct cudalib *file = NULL;
-	uint64_t dev, inode;
+	struct mapping own;
 	char path[4160];
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, mapping->pid, mapping->start,
@@ -251,9 +253,9 @@ static struct cudalib *mapped_file(struct libraries *l, const struct mapping *ma
 		return file;
 	if (cudalib_examine(&l->set, mapping->path, mapping->path, &file, NULL, NULL) || file->fd < 0)
 		return NULL;
-	if (!mappings_identity(l->config.mappings, file->fd, &dev, &inode, on_mapping, l))
+	if (!mappings_identity(l->config.mappings, file->fd, &own, on_mapping, l))
 		return NULL;
-	return dev == mapping->dev && inode == mapping->inode ? file : NULL;
+	return own.dev == mapping->dev && own.inode == mapping->inode ? file : NULL;
 }
 
 static void mapping_examine(struct libraries *l, const struct mapping *mapping)
@@ -274,16 +276,69 @@ static void mapping_examine(struct libraries *l, const struct mapping *mapping)
 	library_write(l, library);
 }
 
+/* One line of /proc/PID/maps: a file mapped executable is looked at as if it had been reported. */
+static void maps_line(struct libraries *l, uint32_t pid, const char *line)
+{
+	struct mapping mapping = { .pid = pid, .tid = pid };	/* since when is not known */
+	uint64_t start, end, inode;
+	unsigned int major, minor;
+	char permissions[8];
+	int name = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %x:%x %" SCNu64 " %n", &start, &end, permissions, &major,
+		   &minor, &inode, &name) != 6 || !inode || permissions[2] != 'x')
+		return;
+	mapping.start = start;
+	mapping.length = end - start;
+	mapping.dev = makedev(major, minor);
+	mapping.inode = inode;
+	mapping.path = line + name;
+	on_mapping(l, &mapping);
+}
+
+/* Reports were lost: read what the processes of the tree have mapped by now. */
+static void libraries_catch_up(struct libraries *l)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	char path[64], line[8192];
+	FILE *maps;
+
+	while (proc && (entry = readdir(proc))) {
+		uint32_t pid = strtoul(entry->d_name, NULL, 10);
+
+		if (!pid || !ingest_in_tree(l->config.ingest, pid))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+		maps = fopen(path, "re");
+		while (maps && fgets(line, sizeof(line), maps)) {
+			line[strcspn(line, "\n")] = '\0';
+			maps_line(l, pid, line);
+		}
+		if (maps)
+			fclose(maps);
+	}
+	if (proc)
+		closedir(proc);
+}
+
 void libraries_watch(struct libraries *l)
 {
 	if (!l->config.mappings)
 		return;
 	mappings_drain(l->config.mappings, on_mapping, l);
+	if (mappings_lost(l->config.mappings) != l->lost) {
+		l->lost = mappings_lost(l->config.mappings);
+		libraries_catch_up(l);
+	}
 	for (size_t i = 0; i < l->npending; i++) {
 		struct mapping mapping = l->pending[i];
 
 		mapping_examine(l, &mapping);
 		free((char *)mapping.path);
+		/* Examining takes milliseconds: nothing may overflow meanwhile. */
+		probes_drain(l->config.probes, NULL);
+		mappings_drain(l->config.mappings, on_mapping, l);
 	}
 	l->npending = 0;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,11 +98,22 @@ static int validate(struct config *c, char **operands, struct error *e)
 	return cuda_api_select(c->ops, c->enabled, e);
 }
 
+/* A file opened in the place of a closed standard stream would get what is said there. */
+static bool streams_held(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct error e = { 0 };
 	int first, exit_status = CONFIG_EXIT_NOT_STARTED, rc;
 
+	if (!streams_held())
+		return CONFIG_EXIT_NOT_STARTED;
 	log_init(usage.program, LOG_LEVEL_NOTICE);
 	rc = options_parse(options, argc, argv, true, &first, &e);
 	if (rc > 0)

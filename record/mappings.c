@@ -98,7 +98,8 @@ static void on_mmap2(struct mappings *m, const struct mmap2 *record, mappings_si
 	size_t names = record->header.size - sizeof(*record) - sizeof(uint64_t);
 	struct mapping mapping = {
 		.pid = record->pid, .tid = record->tid, .start = record->addr, .length = record->len,
-		.dev = makedev(record->maj, record->min), .inode = record->ino, .path = record->filename,
+		.dev = makedev(record->maj, record->min), .inode = record->ino,
+		.generation = record->ino_generation, .path = record->filename,
 	};
 
 	/* The name is padded to 8 bytes; the sample_id, a time, follows it. */
@@ -152,9 +153,10 @@ void mappings_drain(struct mappings *m, mappings_sink sink, void *context)
 }
 
 struct identity {
-	uint64_t start, dev, inode;
+	uint64_t start;
 	uint32_t pid;
-	bool found;
+	struct mapping *found;
+	bool done;
 	mappings_sink sink;
 	void *context;
 };
@@ -166,15 +168,15 @@ static void identity_sink(void *context, const struct mapping *mapping)
 	if (mapping->pid != identity->pid) {
 		identity->sink(identity->context, mapping);
 	} else if (mapping->start == identity->start) {
-		identity->found = true;
-		identity->dev = mapping->dev;
-		identity->inode = mapping->inode;
+		*identity->found = *mapping;
+		identity->found->path = NULL;
+		identity->done = true;
 	}
 }
 
-bool mappings_identity(struct mappings *m, int fd, uint64_t *dev, uint64_t *inode, mappings_sink sink, void *context)
+bool mappings_identity(struct mappings *m, int fd, struct mapping *found, mappings_sink sink, void *context)
 {
-	struct identity identity = { .pid = getpid(), .sink = sink, .context = context };
+	struct identity identity = { .pid = getpid(), .found = found, .sink = sink, .context = context };
 	void *map = mmap(NULL, m->page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 
 	if (map == MAP_FAILED)
@@ -182,11 +184,7 @@ bool mappings_identity(struct mappings *m, int fd, uint64_t *dev, uint64_t *inod
 	identity.start = (uintptr_t)map;
 	mappings_drain(m, identity_sink, &identity);
 	munmap(map, m->page_size);
-	if (identity.found) {
-		*dev = identity.dev;
-		*inode = identity.inode;
-	}
-	return identity.found;
+	return identity.done;
 }
 
 uint64_t mappings_received(const struct mappings *m)

@@ -17,6 +17,7 @@ struct mapping {
 	uint32_t pid, tid;		/* in the recorder's PID namespace */
 	uint64_t start, length;		/* address range */
 	uint64_t dev, inode;		/* the kernel's own; dev as stat(2) encodes it */
+	uint64_t generation;		/* of the inode, whose number may be used again; 0 not known */
 	const char *path;		/* as the process names it; valid during the call */
 };
 
@@ -29,8 +30,11 @@ int mappings_open(struct mappings **m, unsigned int cpus, struct error *e);
 int mappings_fd(const struct mappings *m);	/* for epoll: readable when there are records */
 /* Hand over what has been reported since the last call. */
 void mappings_drain(struct mappings *m, mappings_sink sink, void *context);
-/* The device and inode the kernel has for the file behind fd; records of others meanwhile go to sink. */
-bool mappings_identity(struct mappings *m, int fd, uint64_t *dev, uint64_t *inode, mappings_sink sink, void *context);
+/*
+ * What the kernel reports for the file behind fd: dev, inode and generation of *found are filled.
+ * Records of others meanwhile go to sink.
+ */
+bool mappings_identity(struct mappings *m, int fd, struct mapping *found, mappings_sink sink, void *context);
 uint64_t mappings_received(const struct mappings *m);
 uint64_t mappings_lost(const struct mappings *m);	/* records the kernel had no room for */
 void mappings_close(struct mappings *m);		/* NULL is accepted */

@@ -49,10 +49,10 @@ static bool btf_has(const struct btf *btf, const char *name, unsigned int kind)
 	return btf__find_by_name_kind(btf, name, kind) >= 0;
 }
 
-/* Whether enum bpf_attach_type has that value. */
-static bool enum_has(const struct btf *btf, const char *name)
+/* Whether an enum of the kernel has that value. */
+static bool enum_has(const struct btf *btf, const char *tag, const char *name)
 {
-	int id = btf__find_by_name_kind(btf, "bpf_attach_type", BTF_KIND_ENUM);
+	int id = btf__find_by_name_kind(btf, tag, BTF_KIND_ENUM);
 	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, id);
 
 	for (unsigned int i = 0; type && i < btf_vlen(type); i++)
@@ -136,7 +136,7 @@ static void uprobes_choose(struct probes *p, const struct btf *btf)
 	enum uprobes_kind kind = UPROBES_EVENTS;
 
 	if (btf_has(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT))
-		kind = btf_has(btf, "bpf_session_is_return", BTF_KIND_FUNC) && enum_has(btf, "BPF_TRACE_UPROBE_SESSION") ?
+		kind = btf_has(btf, "bpf_session_is_return", BTF_KIND_FUNC) && enum_has(btf, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION") ?
 		       UPROBES_SESSION : UPROBES_MULTI;
 	p->uprobes.kind = kind;
 	bpf_program__set_autoload(skel->progs.call_session, kind == UPROBES_SESSION);
@@ -166,6 +166,7 @@ static int features_choose(struct probes *p, struct error *e)
 	bpf_map__set_autocreate(skel->maps.call_stacks_by_tid, !storage);
 	skel->rodata->switch_has_prev_state = tracepoint_arguments(btf, "btf_trace_sched_switch") > 3;
 	skel->rodata->preempt_count_distance = preempt_count_distance(btf);
+	skel->rodata->has_percpu_lookup = enum_has(btf, "bpf_func_id", "BPF_FUNC_map_lookup_percpu_elem");
 	skel->rodata->keep_args = p->config.keep_args;
 	uprobes_choose(p, btf);
 	btf__free(btf);
@@ -216,9 +217,15 @@ static int rings_open(struct probes *p, struct error *e)
 		cpu->call_fd = ring_make(calls, i, p->config.buffer);
 		if (cpu->switch_fd < 0 || cpu->call_fd < 0 || ring_add(p, cpu->switch_fd, cpu) ||
 		    ring_add(p, cpu->call_fd, cpu)) {
+			int cause = errno;
+
 			error_system(e, "ring buffers of %llu bytes cannot be made",
 				     (unsigned long long)p->config.buffer);
-			return error_hint(e, "a smaller --buffer may fit");
+			if (cause == ENOMEM || cause == EPERM)
+				error_hint(e, "a smaller --buffer may fit");
+			else if (cause == EMFILE)
+				error_hint(e, "a higher limit of open files is needed: ulimit -n");
+			return ERROR_SYSTEM;
 		}
 	}
 	p->life = ring_buffer__new(bpf_map__fd(p->skel->maps.life_ring), on_record, &p->life_cpu, NULL);
@@ -392,8 +399,9 @@ static int iterate(struct probes *p, struct bpf_program *program, struct bpf_lin
 	return n < 0 ? ERROR_SYSTEM : 0;
 }
 
-int probes_snapshot(struct probes *p, struct error *e)
+int probes_snapshot(struct probes *p, pid_t command, struct error *e)
 {
+	p->skel->bss->command_pid = command;
 	return iterate(p, p->skel->progs.snapshot, &p->skel->links.snapshot, e);
 }
 

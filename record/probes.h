@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "../bpf/wire.h"
 #include "../common/error.h"
 
@@ -43,8 +44,8 @@ int probes_rehearsed(struct probes *p, struct error *e);
 /* Attach tracepoints; thread states are followed from here on, rows come after probes_start(). */
 int probes_attach(struct probes *p, struct error *e);
 
-/* Report every task of the machine to the sink and give it storage; the recorder's child is the tree's root. */
-int probes_snapshot(struct probes *p, struct error *e);
+/* Report every task of the machine to the sink and give it storage; command, the recorder's child, is the tree's root. */
+int probes_snapshot(struct probes *p, pid_t command, struct error *e);
 
 /*
  * Probe count symbols of the file behind fd or path. offsets are file offsets, cookies are

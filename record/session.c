@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,18 +81,32 @@ static void session_calibrate(struct session *s)
 	hostinfo_put(s->writer, "record.probe_inside_ns", "%llu", (unsigned long long)c.inside_ns);
 }
 
+/* A ring is a descriptor, and on older kernels each probe is. The command, forked before, keeps its limit. */
+static void descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int session_load(struct session *s, struct error *e)
 {
 	struct probes_config config = {
 		.buffer = s->config->buffer, .keep_args = !s->config->no_args,
 		.sink = ingest_record, .context = s->ingest,
 	};
-	int err = probes_open(&s->probes, &config, e);
-	unsigned int cpus = err ? 0 : probes_cpus(s->probes);
 	struct error late = { 0 };
+	unsigned int cpus;
+	int err;
 
+	descriptors_raise();
+	err = probes_open(&s->probes, &config, e);
 	if (err)
 		return err;
+	cpus = probes_cpus(s->probes);
 	session_calibrate(s);
 	if (mappings_open(&s->mappings, cpus, &late)) {
 		log_warning("libraries that are loaded late will not be seen: %s", late.text);
@@ -118,7 +133,7 @@ static int session_attach(struct session *s, struct error *e)
 	ingest_operations(s->ingest);
 	err = probes_attach(s->probes, e);
 	if (!err)
-		err = probes_snapshot(s->probes, e);
+		err = probes_snapshot(s->probes, s->workload.pid, e);
 	if (!err && !ingest_root(s->ingest))
 		err = error_set(e, ERROR_UNSUPPORTED, "the command is not among the tasks this kernel lists");
 	if (!err)
@@ -278,8 +293,10 @@ static void session_record(struct session *s, int *exit_status, struct error *e)
 	int err = session_loop(s, e);
 	struct error later = { 0 };
 
-	if (err)
+	if (err) {
+		log_warning("the recording stops here, the command goes on: %s", e->text);
 		probes_detach(s->probes);
+	}
 	while (err && !workload_reap(&s->workload) && s->workload.interrupts < 2) {
 		struct epoll_event event;
 		uint64_t expirations;

@@ -101,8 +101,9 @@ static void test_names(struct cudalib_set *set, const char *self)
 	CHECK(!symlink(self, "link") && examine(set, "link") == lib);
 	CHECK(!cudalib_examine(set, "/proc/self/exe", "shown", &again, &fresh, NULL));
 	CHECK(again == lib && !fresh && set->count == count);
-	CHECK(lib && cudalib_find(set, lib->dev, lib->inode) == lib);
-	CHECK(!cudalib_find(set, 1, 1));
+	CHECK(lib && cudalib_find(set, lib->dev, lib->inode, lib->changed) == lib);
+	CHECK(!cudalib_find(set, 1, 1, 0));
+	CHECK(lib->fd >= 0 || !cudalib_find(set, lib->dev, lib->inode, lib->changed + 1));
 	CHECK(cudalib_name("/a/libcudart.so.13") && cudalib_name("libcuda.so.1"));
 	CHECK(cudalib_name("libcudart-d0da41ae.so.11.0"));
 	CHECK(!cudalib_name("/libcudart.so.13/libcublas.so") && !cudalib_name("libcudart_static.a"));
