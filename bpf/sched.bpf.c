@@ -122,7 +122,7 @@ static __always_inline void forget_dead(struct task_struct *prev, __u8 state)
 {
 	__u32 tid = prev->pid;
 
-	if (!use_task_storage && (state & 0xf) == WIRE_PREV_DEAD)
+	if ((!use_task_storage || refused_storage) && (state & 0xf) == WIRE_PREV_DEAD)
 		bpf_map_delete_elem(&threads_by_tid, &tid);
 }
 

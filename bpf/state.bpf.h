@@ -23,6 +23,9 @@ const volatile bool keep_args __weak = true;		/* whole command lines, else argv[
 volatile __u64 start_ns __weak = ~0ull;
 volatile __u64 stop_ns __weak = ~0ull;
 
+/* Threads that were refused storage, because a preempted program was inside it, and are in the hash. */
+volatile __u32 refused_storage __weak = 0;
+
 /* What is known of a thread between its rows. */
 struct thread {
 	__u64 since;		/* when it came on or left the CPU, or was born */
@@ -57,9 +60,11 @@ struct {
 	__type(value, struct thread);
 } threads __weak SEC(".maps");
 
+/* In place of storage: on older kernels for all threads, else for those whose storage was refused. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
+	__uint(map_flags, BPF_F_NO_PREALLOC);	/* changed by record/probes.c on older kernels */
 	__type(key, __u32);
 	__type(value, struct thread);
 } threads_by_tid __weak SEC(".maps");
@@ -120,10 +125,11 @@ struct {
 
 static __always_inline struct thread *thread_get(struct task_struct *task)
 {
+	struct thread *thread = use_task_storage ? bpf_task_storage_get(&threads, task, 0, 0) : NULL;
 	__u32 tid;
 
-	if (use_task_storage)
-		return bpf_task_storage_get(&threads, task, 0, 0);
+	if (thread || (use_task_storage && !refused_storage))
+		return thread;
 	tid = task->pid;
 	return bpf_map_lookup_elem(&threads_by_tid, &tid);
 }
@@ -132,10 +138,15 @@ static __always_inline struct thread *thread_get(struct task_struct *task)
 static __always_inline struct thread *thread_create(struct task_struct *task)
 {
 	static const struct thread zero;
+	struct thread *thread;
 	__u32 tid;
 
-	if (use_task_storage)
-		return bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (use_task_storage) {
+		thread = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (thread)
+			return thread;
+		__sync_fetch_and_add(&refused_storage, 1);
+	}
 	tid = task->pid;
 	bpf_map_update_elem(&threads_by_tid, &tid, &zero, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&threads_by_tid, &tid);

@@ -8,9 +8,15 @@
 
 #define SIGNAL_GROUP_EXIT 0x4
 #define PF_KTHREAD 0x200000
+#define SIGINT 2
+#define SIGQUIT 3
 
 /* Set before the snapshot: the recorder's child that is the command, as the recorder numbers it. */
 volatile __u32 command_pid __weak = 0;
+volatile __u32 root_tgid __weak = 0;	/* the same in the initial PID namespace, written by the snapshot */
+
+/* SIGINT and SIGQUIT sent to the command so far, by whomever. */
+volatile __u32 command_interrupts __weak = 0;
 
 /* bpf_map_lookup_percpu_elem: 07343110b293 (5.19). Without it pages pending at a keyframe read 0. */
 const volatile bool has_percpu_lookup __weak = false;
@@ -62,6 +68,7 @@ static __always_inline struct wire_task *task_reserve(struct task_struct *task, 
 /* Count one run of a program that puts a record into the life ring. */
 static __always_inline void life_count(__u32 source, __u64 now, bool emitted)
 {
+	__u32 reason = source == WIRE_SOURCE_STATE ? WIRE_LOSS_NO_STORAGE : WIRE_LOSS_RING_FULL;
 	struct wire_cpu *cpu = cpu_get();
 	struct wire_counter *counter;
 
@@ -74,7 +81,7 @@ static __always_inline void life_count(__u32 source, __u64 now, bool emitted)
 		return;
 	}
 	__sync_fetch_and_add(&counter->lost, 1);
-	loss_note(source, WIRE_LOSS_RING_FULL, now, 0);
+	loss_note(source, reason, now, 0);
 }
 
 SEC("tp_btf/task_newtask")
@@ -182,7 +189,8 @@ static __always_inline void hash_follow(__u32 from, __u32 to)
 
 	if (old)
 		bpf_map_update_elem(&threads_by_tid, &to, old, BPF_ANY);
-	bpf_map_delete_elem(&call_stacks_by_tid, &from);
+	if (!use_task_storage)
+		bpf_map_delete_elem(&call_stacks_by_tid, &from);
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -193,7 +201,7 @@ int handle_exec(__u64 *ctx)
 	__u64 now = bpf_ktime_get_ns();
 	struct wire_task *row = bpf_ringbuf_reserve(&life_ring, sizeof(*row) + WIRE_ARGS, 0);
 
-	if (!use_task_storage && old_tid != task->pid)
+	if ((!use_task_storage || refused_storage) && old_tid != task->pid)
 		hash_follow(old_tid, task->pid);
 	if (recording(now))
 		open_calls_emit(task, now);	/* a call that execs does not return */
@@ -260,6 +268,18 @@ int handle_rename(__u64 *ctx)
 	return 0;
 }
 
+/* Whether a keyboard's signal reached the command too decides if the recorder passes its own on. */
+SEC("tp_btf/signal_generate")
+int handle_signal(__u64 *ctx)
+{
+	int signal = ctx[0];
+	struct task_struct *task = (void *)ctx[2];
+
+	if ((signal == SIGINT || signal == SIGQUIT) && (__u32)task->tgid == root_tgid)
+		__sync_fetch_and_add(&command_interrupts, 1);
+	return 0;
+}
+
 static __always_inline __u8 state_now(struct task_struct *task)
 {
 	if (task->on_cpu)
@@ -287,6 +307,8 @@ int snapshot(struct bpf_iter__task *ctx)
 		row.flags |= WIRE_TASK_RECORDER;
 	else if (row.ppid == recorder && row.ns_tgid == command_pid)
 		row.flags |= WIRE_TASK_ROOT | WIRE_TASK_TREE;
+	if (row.flags & WIRE_TASK_ROOT)
+		root_tgid = row.tgid;
 	if (thread) {
 		if (row.flags & WIRE_TASK_TREE)
 			thread->in_tree = 1;

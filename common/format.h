@@ -126,6 +126,7 @@ enum loss_reason {
  * record.uid, record.cwd, record.exit_status (of the command), record.options,
  * record.buffer (bytes a CPU and ring), record.error (why recording failed after the start),
  * record.probe_call_ns (time a probed call takes longer, calibrated) and record.probe_inside_ns (the
- * part of it inside the recorded duration), record.pid (the command's).
+ * part of it inside the recorded duration), record.pid (the command's), record.commands_left_out
+ * (command lines not stored, after 32 MiB of them; absent: none).
  */
 #endif

@@ -147,6 +147,8 @@ static int word_unknown(const char *word, struct error *e)
 {
 	const char *near = nearest(word);
 
+	if (!*word)
+		return error_set(e, ERROR_USAGE, "--ops: an empty name");
 	error_set(e, ERROR_USAGE, "--ops: no operation or category matches \"%s\"", word);
 	if (near)
 		error_hint(e, "did you mean \"%s\"?", near);

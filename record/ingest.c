@@ -5,6 +5,7 @@
 #include "cuda_api.h"
 #include "hostinfo.h"
 
+#define COMMANDS_MAX (32ull << 20)	/* bytes of command lines; the strings of a file have a limit */
 #define PID_LIMIT (1u << 22)		/* PID_MAX_LIMIT of 64-bit kernels */
 
 /* bpf/wire.h promises that these are the same, so that rows are plain copies. */
@@ -60,6 +61,7 @@ SAME(WIRE_SOURCE_STATE, SOURCE_STATE);
 
 struct ingest {
 	struct writer *w;
+	uint64_t command_bytes, commands_cut;	/* command lines stored; how many were not */
 	uint32_t root;
 	uint64_t rows[WIRE_SOURCE_LIMIT];
 	uint64_t *calls;		/* by probe */
@@ -174,6 +176,11 @@ static uint64_t args_string(struct ingest *in, const struct wire_task *record, s
 	for (size_t i = 0; i < length; i++)
 		if (!text[i])
 			text[i] = ' ';
+	if (in->command_bytes + length > COMMANDS_MAX) {
+		in->commands_cut++;
+		return 0;
+	}
+	in->command_bytes += length;
 	return writer_string(in->w, text, length);
 }
 
@@ -277,6 +284,11 @@ uint64_t ingest_rows(const struct ingest *in, unsigned int source)
 uint64_t ingest_calls(const struct ingest *in, uint32_t probe)
 {
 	return probe < in->ncalls ? in->calls[probe] : 0;
+}
+
+uint64_t ingest_commands_cut(const struct ingest *in)
+{
+	return in->commands_cut;
 }
 
 uint32_t ingest_root(const struct ingest *in)

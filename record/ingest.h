@@ -26,6 +26,7 @@ void ingest_operations(struct ingest *in);
 bool ingest_listed(const struct ingest *in, uint32_t tid);	/* by the snapshot, or born since */
 bool ingest_in_tree(const struct ingest *in, uint32_t tgid);	/* by initial or innermost PID */
 uint64_t ingest_rows(const struct ingest *in, unsigned int source);	/* rows that came of a source */
+uint64_t ingest_commands_cut(const struct ingest *in);	/* command lines left out, after 32 MiB of them */
 uint32_t ingest_root(const struct ingest *in);		/* the command, initial PID namespace; 0 not seen yet */
 uint64_t ingest_calls(const struct ingest *in, uint32_t probe);	/* call rows of a probe */
 void ingest_close(struct ingest *in);		/* NULL is accepted */

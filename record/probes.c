@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -162,7 +163,8 @@ static int features_choose(struct probes *p, struct error *e)
 	skel->rodata->use_task_storage = storage;
 	bpf_map__set_autocreate(skel->maps.threads, storage);
 	bpf_map__set_autocreate(skel->maps.call_stacks, storage);
-	bpf_map__set_autocreate(skel->maps.threads_by_tid, !storage);
+	if (!storage)	/* where every switch looks into it, it does not allocate */
+		bpf_map__set_map_flags(skel->maps.threads_by_tid, 0);
 	bpf_map__set_autocreate(skel->maps.call_stacks_by_tid, !storage);
 	skel->rodata->switch_has_prev_state = tracepoint_arguments(btf, "btf_trace_sched_switch") > 3;
 	skel->rodata->preempt_count_distance = preempt_count_distance(btf);
@@ -205,6 +207,29 @@ static int ring_add(struct probes *p, int fd, struct ring_cpu *cpu)
 	return p->rings ? 0 : -1;
 }
 
+/*
+ * Whether a possible CPU is there. Virtual machines may announce hundreds that never come: these
+ * get the smallest ring. One that does come is counted in full, and loses what does not fit.
+ */
+static bool cpu_online(unsigned int cpu)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
+	unsigned int first, last;
+	bool found = !file;
+
+	while (file && !found && fscanf(file, "%u", &first) == 1) {
+		last = first;
+		if (fscanf(file, "-%u", &last) != 1)
+			last = first;
+		found = cpu >= first && cpu <= last;
+		if (fgetc(file) != ',')
+			break;
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
 static int rings_open(struct probes *p, struct error *e)
 {
 	int switches = bpf_map__fd(p->skel->maps.switch_rings);
@@ -212,9 +237,10 @@ static int rings_open(struct probes *p, struct error *e)
 
 	for (unsigned int i = 0; i < p->ncpus; i++) {
 		struct ring_cpu *cpu = &p->cpus[i];
+		uint64_t size = cpu_online(i) ? p->config.buffer : (uint64_t)sysconf(_SC_PAGESIZE);
 
-		cpu->switch_fd = ring_make(switches, i, p->config.buffer);
-		cpu->call_fd = ring_make(calls, i, p->config.buffer);
+		cpu->switch_fd = ring_make(switches, i, size);
+		cpu->call_fd = ring_make(calls, i, size);
 		if (cpu->switch_fd < 0 || cpu->call_fd < 0 || ring_add(p, cpu->switch_fd, cpu) ||
 		    ring_add(p, cpu->call_fd, cpu)) {
 			int cause = errno;
@@ -344,6 +370,7 @@ int probes_attach(struct probes *p, struct error *e)
 		{ s->progs.handle_exec, &s->links.handle_exec, "sched_process_exec" },
 		{ s->progs.handle_exit, &s->links.handle_exit, "sched_process_exit" },
 		{ s->progs.handle_rename, &s->links.handle_rename, "task_rename" },
+		{ s->progs.handle_signal, &s->links.handle_signal, "signal_generate" },
 		{ s->progs.handle_waking, &s->links.handle_waking, "sched_waking" },
 		{ s->progs.handle_wakeup, &s->links.handle_wakeup, "sched_wakeup" },
 		{ s->progs.handle_wakeup_new, &s->links.handle_wakeup_new, "sched_wakeup_new" },
@@ -417,6 +444,11 @@ int probes_library(struct probes *p, const char *path, const unsigned long *offs
 	return uprobes_attach(&p->uprobes, path, offsets, cookies, count, refused, e);
 }
 
+unsigned int probes_command_interrupts(const struct probes *p)
+{
+	return p->skel->bss->command_interrupts;
+}
+
 void probes_start(struct probes *p, uint64_t start)
 {
 	p->skel->data->start_ns = start;
@@ -451,7 +483,7 @@ void probes_detach(struct probes *p)
 		&s->links.handle_switch, &s->links.handle_page_alloc,
 		&s->links.handle_migrate, &s->links.handle_wakeup_new, &s->links.handle_wakeup,
 		&s->links.handle_waking, &s->links.handle_rename, &s->links.handle_exit,
-		&s->links.handle_exec, &s->links.handle_newtask,
+		&s->links.handle_exec, &s->links.handle_newtask, &s->links.handle_signal,
 	};
 
 	uprobes_release(&p->uprobes);

@@ -55,6 +55,9 @@ int probes_snapshot(struct probes *p, pid_t command, struct error *e);
 int probes_library(struct probes *p, const char *path, const unsigned long *offsets, const uint64_t *cookies,
 		   size_t count, int *refused, struct error *e);
 
+/* SIGINT and SIGQUIT that were sent to the command so far. */
+unsigned int probes_command_interrupts(const struct probes *p);
+
 /* The recording is [start, stop), CLOCK_MONOTONIC ns; both lie a moment in the future when set. */
 void probes_start(struct probes *p, uint64_t start);
 void probes_stop(struct probes *p, uint64_t stop);

@@ -191,6 +191,11 @@ static int session_keyframe(struct session *s, struct error *e)
 	return writer_flush(s->writer, e);
 }
 
+static unsigned int command_interrupts(void *context)
+{
+	return probes_command_interrupts(context);
+}
+
 /* Go: the recording begins, then the command does. */
 static int session_go(struct session *s, int *exit_status, struct error *e)
 {
@@ -212,6 +217,8 @@ static int session_go(struct session *s, int *exit_status, struct error *e)
 	s->next_sample = s->start;
 	s->next_keyframe = s->start + KEYFRAME_NS;
 	s->next_anchor = s->start + ANCHOR_NS;
+	s->workload.delivered = command_interrupts;
+	s->workload.context = s->probes;
 	err = workload_uncork(&s->workload, exit_status, e);
 	if (!err && output_commit(&s->output, &late))
 		log_warning("%s", late.text);
@@ -283,6 +290,9 @@ static int session_stop(struct session *s, struct error *e)
 	err = session_keyframe(s, e);
 	libraries_finish(s->libraries);
 	losses_finish(s->losses);
+	if (ingest_commands_cut(s->ingest))
+		hostinfo_put(s->writer, "record.commands_left_out", "%llu",
+			     (unsigned long long)ingest_commands_cut(s->ingest));
 	hostinfo_put(s->writer, "record.stop", "%llu", (unsigned long long)s->stop);
 	return err;
 }

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define GROUP_US 10000	/* a signal to a group reaches all of it well within this */
 #define EXIT_NOT_STARTED 125
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
@@ -322,15 +323,36 @@ int workload_uncork(struct workload *w, int *exit_status, struct error *e)
 	return rc;
 }
 
-static void forward_one(struct workload *w, int signal)
+/*
+ * SIGINT and SIGQUIT typed at the terminal, or sent to the whole process group, have reached the
+ * command as well. One sent to the recorder alone has not, which only a count of what was sent to
+ * the command can tell.
+ */
+static bool reached_command(struct workload *w, const struct signalfd_siginfo *info)
 {
-	bool keyboard = signal == SIGINT || signal == SIGQUIT;
+	unsigned int count;
 
+	if ((info->ssi_signo != SIGINT && info->ssi_signo != SIGQUIT) || getpgid(w->pid) != getpgrp())
+		return false;
+	if (info->ssi_code == SI_KERNEL || !w->delivered)
+		return true;
+	usleep(GROUP_US);
+	count = w->delivered(w->context);
+	if (count == w->delivered_before)
+		return false;
+	w->delivered_before = count;
+	return true;
+}
+
+static void forward_one(struct workload *w, const struct signalfd_siginfo *info)
+{
 	w->interrupts++;
-	w->last_signal = signal;
-	if (!w->uncorked || w->reaped || (keyboard && getpgid(w->pid) == getpgrp()))
+	w->last_signal = info->ssi_signo;
+	if (!w->uncorked || w->reaped || reached_command(w, info))
 		return;
-	syscall(SYS_pidfd_send_signal, w->pidfd, signal, NULL, 0);
+	syscall(SYS_pidfd_send_signal, w->pidfd, info->ssi_signo, NULL, 0);
+	if (w->delivered)
+		w->delivered_before = w->delivered(w->context);
 }
 
 void workload_forward(struct workload *w)
@@ -338,7 +360,7 @@ void workload_forward(struct workload *w)
 	struct signalfd_siginfo info;
 
 	while (read(w->signal_fd, &info, sizeof(info)) == sizeof(info))
-		forward_one(w, info.ssi_signo);
+		forward_one(w, &info);
 }
 
 int workload_reap(struct workload *w)

@@ -44,6 +44,10 @@ struct workload {
 	pid_t pid;			/* 0: there is none */
 	int pidfd;			/* readable when the command has ended */
 	int signal_fd;			/* readable when a signal arrived */
+	/* SIGINT and SIGQUIT sent to the command so far; NULL: cannot be told. Set by the caller. */
+	unsigned int (*delivered)(void *context);
+	void *context;
+	unsigned int delivered_before;	/* private */
 	unsigned int interrupts;	/* signals of the four seen so far */
 	int last_signal;
 	bool uncorked, reaped;
