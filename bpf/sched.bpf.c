@@ -206,34 +206,36 @@ int handle_switch(__u64 *ctx)
 }
 
 /*
- * Count one run of a program that only updates thread state. A thread without one was neither
- * born nor listed under our eyes (some machines hide threads from iterators) and is not followed;
- * where storage could not be had for one that was, that is a counted loss of its own.
+ * The common part of programs that only update a thread's state: count the run, and return the
+ * thread to update, or NULL. A thread without state was neither born nor listed under our eyes
+ * (some machines hide threads from iterators) and is not followed; where storage could not be had
+ * for one that was, that is a counted loss of its own.
  */
-static __always_inline void count(struct wire_cpu *cpu, __u32 source, __u64 now, bool stored)
+static __always_inline struct thread *update(struct task_struct *task, __u32 source, struct wire_cpu *cpu, __u64 now)
 {
 	struct wire_counter *counter = &cpu->counter[source];
+	struct thread *thread;
 
-	if (!recording(now))
-		return;
+	if (now >= stop_ns)
+		return NULL;
+	thread = thread_get(task);
+	if (now < start_ns)
+		return thread;
 	counter->entries++;
-	if (stored)
+	if (thread)
 		counter->emitted++;
 	else
 		counter->filtered++;
+	return thread;
 }
 
 SEC("tp_btf/sched_waking")
 int handle_waking(__u64 *ctx)
 {
-	struct task_struct *task = (void *)ctx[0];
 	struct wire_cpu *cpu = cpu_get();
-	struct thread *thread = thread_get(task);
 	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = cpu ? update((void *)ctx[0], WIRE_SOURCE_WAKING, cpu, now) : NULL;
 
-	if (!cpu || now >= stop_ns)
-		return 0;
-	count(cpu, WIRE_SOURCE_WAKING, now, thread);
 	/* A preempted thread is waiting already; a running one may be about to sleep: see leave(). */
 	if (!thread || thread->state == WIRE_THREAD_WAITING)
 		return 0;
@@ -247,14 +249,10 @@ int handle_waking(__u64 *ctx)
 SEC("tp_btf/sched_wakeup")
 int handle_wakeup(__u64 *ctx)
 {
-	struct task_struct *task = (void *)ctx[0];
 	struct wire_cpu *cpu = cpu_get();
-	struct thread *thread = thread_get(task);
 	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = cpu ? update((void *)ctx[0], WIRE_SOURCE_WAKEUP, cpu, now) : NULL;
 
-	if (!cpu || now >= stop_ns)
-		return 0;
-	count(cpu, WIRE_SOURCE_WAKEUP, now, thread);
 	if (!thread)
 		return 0;
 	if (thread->state == WIRE_THREAD_RUNNING)
@@ -267,14 +265,10 @@ int handle_wakeup(__u64 *ctx)
 SEC("tp_btf/sched_wakeup_new")
 int handle_wakeup_new(__u64 *ctx)
 {
-	struct task_struct *task = (void *)ctx[0];
 	struct wire_cpu *cpu = cpu_get();
-	struct thread *thread = thread_get(task);
 	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = cpu ? update((void *)ctx[0], WIRE_SOURCE_WAKEUP_NEW, cpu, now) : NULL;
 
-	if (!cpu || now >= stop_ns)
-		return 0;
-	count(cpu, WIRE_SOURCE_WAKEUP_NEW, now, thread);
 	if (!thread)
 		return 0;
 	thread->waker_tid = bpf_get_current_pid_tgid();
@@ -289,12 +283,9 @@ int handle_migrate(__u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	struct wire_cpu *cpu = cpu_get();
-	struct thread *thread = thread_get(task);
 	__u64 now = bpf_ktime_get_ns();
+	struct thread *thread = cpu ? update(task, WIRE_SOURCE_MIGRATE, cpu, now) : NULL;
 
-	if (!cpu || now >= stop_ns)
-		return 0;
-	count(cpu, WIRE_SOURCE_MIGRATE, now, thread);
 	if (!thread)
 		return 0;
 	/* The choice of a CPU at the wake-up itself comes before sched_wakeup and is no move. */
@@ -304,4 +295,3 @@ int handle_migrate(__u64 *ctx)
 	}
 	return 0;
 }
-
