@@ -56,6 +56,7 @@ static __always_inline void task_fill(struct wire_task *row, struct task_struct 
 	bpf_core_read(row->comm, sizeof(row->comm), &task->comm);
 }
 
+/* To be followed by nothing but one test for NULL: verifiers before 6.4 forget what an earlier one told. */
 static __always_inline struct wire_task *task_reserve(struct task_struct *task, __u32 event, __u64 now)
 {
 	struct wire_task *row = bpf_ringbuf_reserve(&life_ring, sizeof(*row), 0);
@@ -199,12 +200,13 @@ int handle_exec(__u64 *ctx)
 	struct task_struct *task = (void *)ctx[0];
 	pid_t old_tid = ctx[1];
 	__u64 now = bpf_ktime_get_ns();
-	struct wire_task *row = bpf_ringbuf_reserve(&life_ring, sizeof(*row) + WIRE_ARGS, 0);
+	struct wire_task *row;
 
 	if ((!use_task_storage || refused_storage) && old_tid != task->pid)
 		hash_follow(old_tid, task->pid);
 	if (recording(now))
 		open_calls_emit(task, now);	/* a call that execs does not return */
+	row = bpf_ringbuf_reserve(&life_ring, sizeof(*row) + WIRE_ARGS, 0);
 	if (row) {
 		task_fill(row, task, WIRE_TASK_EXEC, now);
 		row->other_tid = old_tid;
@@ -235,11 +237,12 @@ int handle_exit(__u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	__u64 now = bpf_ktime_get_ns();
-	struct wire_task *row = task_reserve(task, WIRE_TASK_EXIT, now);
 	__u32 tid = task->pid;
+	struct wire_task *row;
 
 	if (recording(now))
 		open_calls_emit(task, now);
+	row = task_reserve(task, WIRE_TASK_EXIT, now);
 	if (row) {
 		exit_fill(row, task);
 		row->flags |= tree_flag(task);
