@@ -87,21 +87,21 @@ static int map(struct mapping *m, int fd, const char *path, struct error *e)
 	void *data;
 
 	if (fstat(fd, &st))
-		return error_system(e, "cannot read '%s'", path);
+		return error_system(e, "cannot read \"%s\"", path);
 	if (S_ISDIR(st.st_mode))
-		return error_set(e, ERROR_NOT_OURS, "cannot read '%s': it is a directory", path);
+		return error_set(e, ERROR_NOT_OURS, "cannot read \"%s\": it is a directory", path);
 	if (!S_ISREG(st.st_mode))
-		return error_set(e, ERROR_NOT_OURS, "cannot read '%s': it is not a regular file",
+		return error_set(e, ERROR_NOT_OURS, "cannot read \"%s\": it is not a regular file",
 				 path);
 	if (st.st_size == 0)
 		return 0;
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (data == MAP_FAILED)
-		return error_system(e, "cannot map '%s'", path);
+		return error_system(e, "cannot map \"%s\"", path);
 	m->slot = take_slot(data, (size_t)st.st_size);
 	if (m->slot < 0) {
 		munmap(data, (size_t)st.st_size);
-		return error_set(e, ERROR_LIMIT, "cannot map '%s': more than %d files are open",
+		return error_set(e, ERROR_LIMIT, "cannot map \"%s\": more than %d files are open",
 				 path, MAPPING_LIMIT);
 	}
 	m->data = data;
@@ -117,7 +117,7 @@ int mapping_open(struct mapping *m, const char *path, struct error *e)
 	/* O_NONBLOCK: a FIFO without a writer must not hang us; it has no effect on files. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0) {
-		error_system(e, "cannot open '%s'", path);
+		error_system(e, "cannot open \"%s\"", path);
 		if (e)
 			e->code = ERROR_NOT_OURS;
 		return ERROR_NOT_OURS;

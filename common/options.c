@@ -2,6 +2,7 @@
 #include "options.h"
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #define LIST_OPTIONS "list-options"
 #define NAME_MAX_LENGTH 63	/* of a name worth a spelling hint */
 #define HELP_COLUMN 26
+#define HELP_WIDTH 80
 
 /* One pass over a command line. */
 struct parser {
@@ -114,17 +116,52 @@ static int unknown_short(struct parser *p, char c)
 	return ERROR_USAGE;
 }
 
+/* A size as it is typed, in the largest unit that divides it: "4K". Room for 24 bytes. */
+static const char *size_text(uint64_t bytes, char *text)
+{
+	static const char letters[] = "KMG";
+	char suffix[2] = "";
+
+	for (int i = 0; letters[i] && bytes && !(bytes & 1023); i++) {
+		suffix[0] = letters[i];
+		bytes >>= 10;
+	}
+	snprintf(text, 24, "%" PRIu64 "%s", bytes, suffix);
+	return text;
+}
+
+/* What a size may be, for --help and for the hint of an error. */
+static void size_range(const struct option_row *row, char *text, size_t room)
+{
+	char low[24], high[24];
+
+	if (row->min || row->max)
+		snprintf(text, room, "from %s to %s, in bytes or with K, M or G",
+			 size_text(row->min, low), size_text(row->max, high));
+	else
+		snprintf(text, room, "in bytes or with K, M or G");
+}
+
+static void hint_value(struct parser *p, const struct option_row *row)
+{
+	char range[96];
+
+	if (row->type == OPTION_SIZE) {
+		size_range(row, range, sizeof(range));
+		error_hint(p->e, "--%s takes a size %s", row->name, range);
+	} else if (row->min || row->max) {
+		error_hint(p->e, "--%s takes a whole number from %" PRIu64 " to %" PRIu64,
+			   row->name, row->min, row->max);
+	} else {
+		error_hint(p->e, "--%s takes a whole number", row->name);
+	}
+}
+
 static int bad_value(struct parser *p, const struct option_row *row, const char *value,
 		     const char *what)
 {
 	error_set(p->e, ERROR_USAGE, "option \"--%s\": %s: \"%s\"", row->name, what, value);
-	if (row->min || row->max)
-		error_hint(p->e, "--%s takes %s from %llu to %llu", row->name,
-			   row->type == OPTION_SIZE ? "a size in bytes" : "a whole number",
-			   (unsigned long long)row->min, (unsigned long long)row->max);
-	else
-		error_hint(p->e, "--%s takes a whole number%s", row->name,
-			   row->type == OPTION_SIZE ? " of bytes, or one followed by K, M or G" : "");
+	hint_value(p, row);
 	return ERROR_USAGE;
 }
 
@@ -273,8 +310,36 @@ int options_parse(const struct option_row *rows, int argc, char **argv, bool sto
 	return 0;
 }
 
+/*
+ * Words up to HELP_WIDTH, further lines from column indent on. at: the column of the first word.
+ * An empty line stays one.
+ */
+static void help_fill(FILE *f, const char *text, int at, int indent)
+{
+	bool begun = false;
+
+	while (*text) {
+		int length = (int)strcspn(text, " \n");
+
+		if (begun && at + 1 + length > HELP_WIDTH)
+			at = fprintf(f, "\n%*s", indent, "") - 1;
+		else if (begun)
+			at += fprintf(f, " ");
+		at += fprintf(f, "%.*s", length, text);
+		text += length;
+		begun = true;
+		if (!strncmp(text, "\n\n", 2)) {
+			at = fprintf(f, "\n\n%*s", indent, "") - 2;
+			begun = false;
+		}
+		text += strspn(text, " \n");
+	}
+	fputc('\n', f);
+}
+
 static void help_row(FILE *f, const struct option_row *row)
 {
+	char range[96], text[512];
 	int width = fprintf(f, "  ");
 
 	width += row->short_name ? fprintf(f, "-%c, ", row->short_name) : fprintf(f, "    ");
@@ -284,7 +349,13 @@ static void help_row(FILE *f, const struct option_row *row)
 				 row->argument ? row->argument : "VALUE");
 	if (width >= HELP_COLUMN)
 		width = fprintf(f, "\n") - 1;
-	fprintf(f, "%*s%s\n", HELP_COLUMN - width, "", row->help ? row->help : "");
+	fprintf(f, "%*s", HELP_COLUMN - width, "");
+	if (row->type == OPTION_SIZE) {
+		size_range(row, range, sizeof(range));
+		snprintf(text, sizeof(text), "%s; %s", row->help ? row->help : "", range);
+	}
+	help_fill(f, row->type == OPTION_SIZE ? text : row->help ? row->help : "", HELP_COLUMN,
+		  HELP_COLUMN);
 }
 
 char *options_help(const struct option_usage *usage, const struct option_row *rows)
@@ -295,12 +366,15 @@ char *options_help(const struct option_usage *usage, const struct option_row *ro
 
 	if (!f)
 		return NULL;
-	fprintf(f, "usage: %s %s\n%s\n\noptions:\n", usage->program, usage->synopsis,
-		usage->summary);
+	fprintf(f, "usage: %s %s\n", usage->program, usage->synopsis);
+	help_fill(f, usage->summary, 0, 0);
+	fprintf(f, "\noptions:\n");
 	for (; rows->name; rows++)
 		help_row(f, rows);
-	if (usage->footer)
-		fprintf(f, "\n%s\n", usage->footer);
+	if (usage->footer) {
+		fputc('\n', f);
+		help_fill(f, usage->footer, 0, 0);
+	}
 	if (fclose(f)) {
 		free(text);
 		return NULL;

@@ -30,7 +30,7 @@ struct option_row {
 	enum option_type type;
 	void *value;
 	const char *argument;	/* name of the argument in --help ("FILE"), or NULL */
-	const char *help;	/* one line, lower case, no full stop */
+	const char *help;	/* lower case, no full stop; the range of a size is added to it */
 	uint64_t min, max;	/* OPTION_SIZE and OPTION_UINT: inclusive range; 0, 0 none */
 };
 
@@ -38,7 +38,7 @@ struct option_usage {
 	const char *program;	/* "ingero-record" */
 	const char *synopsis;	/* "[options] -- command [args]" */
 	const char *summary;	/* one line */
-	const char *footer;	/* exit status, examples, without a last newline; or NULL */
+	const char *footer;	/* exit status and the like, paragraphs between empty lines; or NULL */
 };
 
 /* What a command line asks for instead of work. */
@@ -57,7 +57,7 @@ int options_parse(const struct option_row *rows, int argc, char **argv, bool sto
 /* The text that answers a request: --help, "PROGRAM VERSION" or options_list(); malloc'd, or NULL. */
 char *options_answer(int request, const struct option_usage *usage, const struct option_row *rows);
 
-/* The text of --help, malloc'd; NULL when out of memory. */
+/* The text of --help, at most 80 columns wide, malloc'd; NULL when out of memory. */
 char *options_help(const struct option_usage *usage, const struct option_row *rows);
 /*
  * How many letters of a word (of a_length letters) must change, come or go to make it b, case

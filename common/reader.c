@@ -26,7 +26,7 @@ static int damaged(struct error *e, const struct block *b, uint64_t offset, cons
 	const struct schema_table *t = schema_find(b->table);
 
 	return error_at(e, ERROR_DAMAGED, "block", offset,
-			"block at offset %llu, table '%s': %s", (unsigned long long)offset,
+			"block at offset %llu, table \"%s\": %s", (unsigned long long)offset,
 			t ? t->name : "?", why);
 }
 

@@ -9,8 +9,8 @@
 static int wrong(struct error *e, const struct block_info *info, const char *what, const char *name)
 {
 	return error_at(e, ERROR_DAMAGED, "block", info->offset, "block at offset %llu: %s%s%s%s",
-			(unsigned long long)info->offset, what, *name ? " '" : "", name,
-			*name ? "'" : "");
+			(unsigned long long)info->offset, what, *name ? " \"" : "", name,
+			*name ? "\"" : "");
 }
 
 static bool range_holds(const struct block_entry *e, uint8_t type, const uint64_t *v, uint32_t n)

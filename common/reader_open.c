@@ -348,11 +348,11 @@ static int check_header(struct reader *r, const char *path, struct error *e)
 					      &r->info.minor, &why);
 	if (err == ERROR_VERSION) {
 		error_at(e, err, "header", 8,
-			 "cannot read '%s': format version %u.%u is newer than %u.%u",
+			 "cannot read \"%s\": format version %u.%u is newer than %u.%u",
 			 path, r->info.major, r->info.minor, FORMAT_MAJOR, FORMAT_MINOR);
 		error_hint(e, "use a program at least as new as the one that recorded it");
 	} else if (err) {
-		error_at(e, err, "header", 0, "cannot read '%s': %s", path, why);
+		error_at(e, err, "header", 0, "cannot read \"%s\": %s", path, why);
 	}
 	return err;
 }
@@ -369,14 +369,14 @@ static int fill(struct reader *r, const char *path, struct error *e)
 	if (err)
 		return err;
 	if (walk(r))
-		return error_set(e, ERROR_MEMORY, "out of memory for the blocks of '%s'", path);
+		return error_set(e, ERROR_MEMORY, "out of memory for the blocks of \"%s\"", path);
 	r->info.index_used = r->info.closed && !r->index_wrong && r->indexed == r->offsets;
 	if (r->tables == 0 && use_own_schema(r))
-		return error_set(e, ERROR_MEMORY, "out of memory for the schema of '%s'", path);
+		return error_set(e, ERROR_MEMORY, "out of memory for the schema of \"%s\"", path);
 	if (read_strings(r))
-		return error_set(e, ERROR_MEMORY, "out of memory for the strings of '%s'", path);
+		return error_set(e, ERROR_MEMORY, "out of memory for the strings of \"%s\"", path);
 	if (mapping_broken(&r->map))
-		return error_set(e, ERROR_DAMAGED, "cannot read '%s': it was cut meanwhile", path);
+		return error_set(e, ERROR_DAMAGED, "cannot read \"%s\": it was cut meanwhile", path);
 	return 0;
 }
 
@@ -387,7 +387,7 @@ int reader_open(struct reader **out, const char *path, struct error *e)
 
 	*out = NULL;
 	if (!r)
-		return error_set(e, ERROR_MEMORY, "out of memory opening '%s'", path);
+		return error_set(e, ERROR_MEMORY, "out of memory opening \"%s\"", path);
 	r->map.slot = -1;
 	strtab_init(&r->strings);
 	err = fill(r, path, e);

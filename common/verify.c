@@ -70,7 +70,7 @@ static void check_strings(struct verify *v, const struct block_info *info,
 		for (uint32_t row = 0; row < c->rows; row++)
 			if (!reader_string_known(v->r, c->col[i][row])) {
 				finding(v, VERIFY_INCONSISTENT,
-					"block at offset %llu: column '%s' of table '%s' names string %llu, which is not in the file",
+					"block at offset %llu: column \"%s\" of table \"%s\" names string %llu, which is not in the file",
 					(unsigned long long)info->offset, t->column[i].name,
 					t->name, (unsigned long long)c->col[i][row]);
 				break;

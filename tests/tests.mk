@@ -5,7 +5,7 @@
 FAKECUDA := $(B)tests/fakecuda/
 FAKECUDA_LIBS := $(FAKECUDA)libcuda.so.1 $(FAKECUDA)libcudart.so.13
 WORKLOADS := $(patsubst %.c,$(B)%,$(wildcard tests/workloads/*.c))
-CUDA_WORKLOADS := $(addprefix $(B)tests/workloads/,storm firstcall hang jump)
+CUDA_WORKLOADS := $(addprefix $(B)tests/workloads/,storm firstcall hang jump execcall)
 TEST_PROGRAMS += $(FAKECUDA_LIBS) $(WORKLOADS)
 
 # Never sanitized, and every function begins with a push, as in the real library: what an
@@ -33,6 +33,17 @@ $(STATIC_STORM): tests/workloads/storm.c $(FAKECUDA)runtime-static.o $(FAKECUDA)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(STAND_IN_CFLAGS) -MMD -MP -MF $@.d -o $@ $^ -pthread \
 		-Wl,-rpath,'$$ORIGIN/../fakecuda'
+
+# A driver library of its own, whose functions jump to each other.
+TAILCALL := $(B)tests/workloads/tailcall
+TAILCALL_LIB := $(B)tests/tailcall/libcuda.so.1
+TEST_PROGRAMS += $(TAILCALL_LIB)
+$(TAILCALL_LIB): tests/workloads/tailcall.c tests/tests.mk | $(DEPS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(filter-out -fno-optimize-sibling-calls,$(FAKECUDA_CFLAGS)) \
+		-DTAILCALL_LIBRARY -MMD -MP -MF $@.d -shared -Wl,-soname,$(@F) -o $@ $<
+$(TAILCALL): $(TAILCALL_LIB)
+$(TAILCALL): WORKLOAD_LIBS = -L$(@D)/../tailcall -l:libcuda.so.1 -Wl,-rpath,'$$ORIGIN/../tailcall'
 
 $(WORKLOADS): $(B)%: %.c tests/tests.mk | $(DEPS)
 	@mkdir -p $(@D)

@@ -192,7 +192,7 @@ static const struct schema_table *find_table(const struct dump *d, struct error 
 	for (size_t i = 0; i < reader_tables(d->r); i++)
 		if (!strcmp(reader_table(d->r, i)->name, d->table))
 			return reader_table(d->r, i);
-	error_set(e, ERROR_USAGE, "the file has no table '%s'", d->table);
+	error_set(e, ERROR_USAGE, "the file has no table \"%s\"", d->table);
 	error_hint(e, "--tables lists those it has");
 	return NULL;
 }
@@ -284,11 +284,12 @@ static void print_summary(const struct dump *d)
 		print_line(table->name, rows, blocks, bytes);
 	}
 	if (info->unknown_blocks)
-		printf("%" PRIu64 " blocks of tables or encodings this program does not know\n",
-		       info->unknown_blocks);
+		printf("%" PRIu64 " block%s of tables or encodings this program does not know\n",
+		       info->unknown_blocks, info->unknown_blocks == 1 ? "" : "s");
 	for (size_t i = 0; i < info->damage_count; i++)
-		log_warning("offset %" PRIu64 ", %" PRIu64 " bytes: %s", info->damage[i].offset,
-			    info->damage[i].size, info->damage[i].text);
+		log_warning("offset %" PRIu64 ", %" PRIu64 " byte%s: %s", info->damage[i].offset,
+			    info->damage[i].size, info->damage[i].size == 1 ? "" : "s",
+			    info->damage[i].text);
 }
 
 /* ---- verify ---- */
@@ -313,10 +314,10 @@ static int verify(const struct dump *d)
 		return EXIT_OTHER;
 	}
 	if (found) {
-		printf("%d faults\n", found);
+		printf("%d fault%s\n", found, found == 1 ? "" : "s");
 		return EXIT_DAMAGED;
 	}
-	printf("ok: %zu blocks\n", reader_blocks(d->r));
+	printf("ok: %zu block%s\n", reader_blocks(d->r), reader_blocks(d->r) == 1 ? "" : "s");
 	return EXIT_OK;
 }
 

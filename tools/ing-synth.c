@@ -28,7 +28,7 @@ static int parse_shape(struct settings *s, struct error *e)
 			s->model.shape = (enum synth_shape)i;
 			return 0;
 		}
-	error_set(e, ERROR_USAGE, "--shape cannot be '%s'", s->shape);
+	error_set(e, ERROR_USAGE, "--shape cannot be \"%s\"", s->shape);
 	error_hint(e, "normal, ties and extremes are possible");
 	return ERROR_USAGE;
 }
@@ -39,7 +39,7 @@ static int open_output(const struct settings *s, struct error *e)
 	int fd = open(s->output, flags, 0600);
 
 	if (fd < 0) {
-		error_system(e, "cannot write '%s'", s->output);
+		error_system(e, "cannot write \"%s\"", s->output);
 		if (errno == EEXIST)
 			error_hint(e, "--force overwrites an existing file");
 	}
@@ -74,10 +74,10 @@ static int write_truth(const struct synth *s, const char *path, struct error *e)
 	if (!path)
 		return 0;
 	if (!out)
-		return error_system(e, "cannot write '%s'", path);
+		return error_system(e, "cannot write \"%s\"", path);
 	err = synth_print_truth(s, out);
 	if (fclose(out) || err)
-		return error_system(e, "cannot write '%s'", path);
+		return error_system(e, "cannot write \"%s\"", path);
 	return 0;
 }
 
@@ -112,7 +112,7 @@ static const struct option_usage usage = {
 	.program = "ing-synth",
 	.synopsis = "[options] -o FILE",
 	.summary = "write an invented recording with known answers",
-	.footer = "The same options give the same file.\n"
+	.footer = "The same options give the same file.\n\n"
 		  "exit status: 0 written, 1 not written, 2 usage",
 };
 

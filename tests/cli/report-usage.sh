@@ -13,6 +13,8 @@ try ingero-report .
 try ingero-report empty.ing
 echo "this is no recording, only a line of text" >text.ing
 try ingero-report text.ing
+head -c 100 whole.ing >begun.ing
+try ingero-report begun.ing
 # The major version stands at offset 8.
 cp whole.ing newer.ing
 printf '\177' | dd of=newer.ing bs=1 seek=8 conv=notrunc 2>/dev/null

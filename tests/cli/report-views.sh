@@ -7,8 +7,9 @@ ingero-report >screen
 cat screen
 test "$(wc -l <screen)" -le 40
 test "$(wc -L <screen)" -le 80
+test "$(ingero-report --per-process --info | wc -L)" -le 80
 ingero-report ingero.ing | cmp - screen
 ingero-report --per-process | grep -c '^=='
-ingero-report --info | grep '^entries'
+ingero-report --info | grep -A 1 '^entries'
 ingero-report --json | python3 -m json.tool >/dev/null
 LC_ALL=de_DE.UTF-8 ingero-report --json | python3 -m json.tool >/dev/null

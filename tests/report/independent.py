@@ -332,7 +332,8 @@ def calls(rec):
         good = r["code"] == 0 or (r["code"] == NOT_READY and operations[r["operation"]]["category"] == QUERY)
         if not good:
             g.failed += 1
-            errors[operations[r["operation"]]["name"], r["code"]] += 1
+            for whose in ("all", id(thread.process) if thread else id(None)):
+                errors[whose, operations[r["operation"]]["name"], r["code"]] += 1
             continue
         g.total += r["duration"] if not r["depth"] else 0
         g.good.append((start, r["ts"], r["duration"]))
@@ -369,7 +370,11 @@ def compare_operations(rec, report, groups, errors, ids):
     equal(set(rows), set(everything), "operations")
     for name, parts in everything.items():
         compare_row(rows.get(name, collections.defaultdict(int)), parts, f"all {name}")
-    equal({(e["operation"], e["code"]): e["count"] for e in report["errors"]}, dict(errors), "errors")
+    whose = {row["process"]: process for (process, _), row in ids.items()} | {None: "all"}
+    equal({(whose.get(e["process"]), e["operation"], e["code"]): e["count"] for e in report["errors"]},
+          dict(errors), "errors")
+    order = [-1 if e["process"] is None else e["process"] for e in report["errors"]]
+    equal(order, sorted(order), "errors over all processes come first")
 
 
 def compare_row(row, parts, what):
@@ -399,7 +404,8 @@ def compare_processes(rec, report, groups):
         threads = process.threads
         events = sum(t.voluntary + t.involuntary + t.arrivals for t in threads)
         made = sum(g.calls for (p, _), g in groups.items() if p is process)
-        if process.flags & RECORDER or not (process.flags & TREE or events or made):
+        busy = sum(t.running + t.waiting for t in threads)
+        if process.flags & RECORDER or not (process.flags & TREE or events or busy or made):
             continue
         seen += 1
         found = by_pid[process.pid].pop(0) if by_pid[process.pid] else None

@@ -49,8 +49,20 @@ static void test_numbers(void)
 	IS(fmt_rate(buf, 1, 2000000000), "0.50");
 	IS(fmt_rate(buf, 0, 1000000000), "0");
 	IS(fmt_rate(buf, 5, 0), "-");
+	IS(fmt_rate(buf, 15, 10000000000), "1.50");
+	IS(fmt_rate(buf, 9996, 1000000000000), "10");
+	IS(fmt_rate(buf, 1999, 1000000000000), "2.00");
+	IS(fmt_rate(buf, 21, 2000000000), "11");
+	IS(fmt_rate(buf, 1, 1000000000000), "0.0010");
+	IS(fmt_rate(buf, 123, 10000000000000), "0.012");
+	IS(fmt_rate(buf, UINT64_MAX, 1), "18,446,744,073,709,551,615");
 	IS(fmt_ratio(buf, 17, 4), "4.25");
 	IS(fmt_ratio(buf, 17, 0), "-");
+	IS(fmt_ratio(buf, 2, 3), "0.67");
+	IS(fmt_ratio(buf, 1999, 1000), "2.00");
+	IS(fmt_ratio(buf, 1, 30), "0.033");
+	IS(fmt_ratio(buf, 0, 30), "0.00");
+	IS(fmt_ratio(buf, 1, UINT64_MAX), "0.000000000");
 }
 
 static void test_clocks(void)
@@ -75,6 +87,15 @@ static void test_texts(void)
 	IS(fmt_text(text, 8, "0123456789", 0), "01234..");
 	IS(fmt_text(text, sizeof(text), "pt_data_worker", 8), "pt_dat..");
 	CHECK(fmt_width("caf\xc3\xa9") == 4);
+	CHECK(fmt_width("\xe8\xa8\x93\xe7\xb7\xb4") == 4);		/* two ideographs */
+	CHECK(fmt_width("\xed\x95\x9c") == 2);			/* a Hangul syllable */
+	CHECK(fmt_width("e\xcc\x81") == 1);				/* combining acute */
+	CHECK(fmt_width("\xf0\x9f\x9a\x80") == 2);			/* a rocket */
+	CHECK(fmt_width("\xe2\x80\x8b") == 0);			/* zero width space */
+	CHECK(fmt_width("\xf0\x9d\x94\x98\xe2\x86\x92") == 2);	/* fraktur, arrow */
+	CHECK(fmt_width("\xff!") == 2);
+	IS(fmt_text(text, sizeof(text), "\xe8\xa8\x93\xe7\xb7\xb4", 4), "\xe8\xa8\x93\xe7\xb7\xb4");
+	IS(fmt_text(text, sizeof(text), "\xe8\xa8\x93\xe7\xb7\xb4x", 4), "\xe8\xa8\x93..");
 }
 
 int main(void)

@@ -29,6 +29,25 @@ static void prints(const struct grid *g, size_t indent, size_t width, const char
 	free(text);
 }
 
+/* A column that may be left out stays while the texts still give way. */
+static void test_optional(void)
+{
+	static const struct grid_column with[] = {
+		{ "name", GRID_SHRINK }, { "n", GRID_RIGHT }, { "extra", GRID_OPTIONAL },
+	};
+	struct grid g;
+
+	grid_init(&g, with, 3);
+	grid_cell(&g, "a name of many columns");
+	grid_cell(&g, "1,000");
+	grid_cell(&g, "9");
+	prints(&g, 0, 24, "name             n extra\n"
+			  "a name of .. 1,000     9\n");
+	prints(&g, 0, 23, "name                  n\n"
+			  "a name of many .. 1,000\n");
+	grid_release(&g);
+}
+
 int main(void)
 {
 	struct grid g;
@@ -51,5 +70,6 @@ int main(void)
 			  "a              1,000 x\n"
 			  "a name of ma..     2 \n");
 	grid_release(&g);
+	test_optional();
 	return check_result();
 }

@@ -11,11 +11,11 @@
 struct outcome {
 	bool force, quiet, help, version;
 	const char *output, *strict;
-	uint64_t size, count;
+	uint64_t size, count, room, share;
 	int rc, first, argc;
 	char *argv[MAX_WORDS + 1];
 	struct error e;
-	struct option_row rows[9];
+	struct option_row rows[11];
 };
 
 static void fill_rows(struct outcome *o)
@@ -27,6 +27,9 @@ static void fill_rows(struct outcome *o)
 		{ "buffer", 0, OPTION_SIZE, &o->size, "SIZE", "bytes", 4096, 1ull << 30 },
 		{ "count", 'n', OPTION_UINT, &o->count, "N", "how many", 0, 0 },
 		{ "strict", 's', OPTION_OPTIONAL, &o->strict, "LEVEL", "how strict", 0, 0 },
+		{ "room", 0, OPTION_SIZE, &o->room, "SIZE", "room", 0, 0 },
+		{ "share-of-the-whole", 0, OPTION_SIZE, &o->share, "SIZE",
+		  "how much of all that there is goes to it", 0, 1536 << 10 },
 		{ "help", 'h', OPTION_HELP, &o->help, NULL, "this text", 0, 0 },
 		{ "version", 'V', OPTION_VERSION, NULL, NULL, "the version", 0, 0 },
 		{ 0 },
@@ -135,8 +138,10 @@ static void test_refusals(void)
 	refused("--buffer 17179869184G", "too large", "");
 	refused("--buffer 4KB", "not a number", "");
 	refused("--buffer K", "not a number", "");
-	refused("--buffer 4095", "out of range: \"4095\"", "4096");
-	refused("--buffer 2G", "out of range: \"2G\"", "1073741824");
+	refused("--buffer 4095", "out of range: \"4095\"", "takes a size from 4K to 1G,");
+	refused("--buffer 2G", "out of range: \"2G\"", "in bytes or with K, M or G");
+	refused("--room 1x", "not a number: \"1x\"", "--room takes a size in bytes or with K, M or G");
+	refused("--share-of-the-whole 2M", "out of range", "from 0 to 1536K,");
 }
 
 static void test_operands(void)
@@ -172,7 +177,7 @@ static void test_requests(void)
 	text = options_answer(o->rc, &usage, o->rows);
 	CHECK(text && strstr(text, "usage: program [options]\ndoes nothing\n"));
 	CHECK(text && strstr(text, "  -o, --output=FILE       write to FILE\n"));
-	CHECK(text && strstr(text, "      --buffer=SIZE       bytes\n"));
+	CHECK(text && strstr(text, "      --buffer=SIZE       bytes; from 4K to 1G, in bytes or with K, M or G\n"));
 	CHECK(text && !strstr(text, "list-options") && strstr(text, "\n\nmore\n"));
 	free(text);
 
@@ -180,13 +185,35 @@ static void test_requests(void)
 	CHECK(o->rc == OPTIONS_LIST);
 	text = options_answer(o->rc, &usage, o->rows);
 	CHECK(text && !strcmp(text, "output\to\tFILE\nforce\tf\t\nquiet\tq\t\nbuffer\t\tSIZE\n"
-			      "count\tn\tN\nstrict\ts\tLEVEL\nhelp\th\t\nversion\tV\t\n"));
+			      "count\tn\tN\nstrict\ts\tLEVEL\n"
+			      "room\t\tSIZE\nshare-of-the-whole\t\tSIZE\nhelp\th\t\nversion\tV\t\n"));
 	free(text);
 
 	o = parse(false, "-qV");
 	CHECK(o->rc == OPTIONS_VERSION && o->quiet);
 	text = options_answer(o->rc, &usage, o->rows);
 	CHECK(text && !strcmp(text, "program " INGERO_VERSION "\n"));
+	free(text);
+}
+
+/* No line is wider than 80 columns, however the texts of a program are laid out. */
+static void test_width(void)
+{
+	static const struct option_usage usage = {
+		"program", "[options]", "does nothing", "one two three four five six seven eight nine "
+		"ten eleven twelve\nthirteen fourteen fifteen\n\nsixteen",
+	};
+	char *text = options_help(&usage, parse(false, "-f")->rows);
+
+	if (!CHECK(text))
+		return;
+	CHECK(strstr(text, "      --share-of-the-whole=SIZE\n"
+		     "                          how much of all that there is goes to it; from 0 to\n"
+		     "                          1536K, in bytes or with K, M or G\n"));
+	CHECK(strstr(text, "\n\none two three four five six seven eight nine ten eleven twelve "
+		     "thirteen fourteen\nfifteen\n\nsixteen\n"));
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+		CHECK(strcspn(line, "\n") <= 80);
 	free(text);
 }
 
@@ -198,5 +225,6 @@ int main(void)
 	test_refusals();
 	test_operands();
 	test_requests();
+	test_width();
 	return check_result();
 }

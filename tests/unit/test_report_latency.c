@@ -45,8 +45,14 @@ static void test_counts(void)
 	row = made_row(&r, 0, "cudaLaunchKernel");
 	CHECK(row->calls == 6 && row->n == 3 && !row->has_first && row->firsts == 1);
 	CHECK(row->p50 == 9 && row->max == 50 && row->total == 559);
-	CHECK(r.latency.error_count == 2);
-	CHECK(r.latency.errors[0].count == 1 && r.latency.errors[0].code == 2);
+	CHECK(r.latency.error_count == 4);
+	for (size_t i = 0; i < 4; i++) {
+		const struct latency_error *e = &r.latency.errors[i];
+
+		CHECK(e->count == 1 && e->code == (i % 2 ? 600 : 2));
+		CHECK((e->process == LATENCY_ALL) == (i < 2));
+		CHECK(i < 2 || r.tasks.processes[e->process].tgid == 10);
+	}
 	CHECK(r.latency.calls == 7);
 	report_release(&r);
 }

@@ -146,6 +146,72 @@ static void test_roles(void)
 	report_release(&r);
 }
 
+static void program(struct made *m, uint64_t pid, uint64_t parent, const char *name,
+		    const char *command)
+{
+	child(m, pid, parent, name);
+	made_task_row(m, (struct row_task){ .ts = S + pid + 1, .event = TASK_EVENT_EXEC, .tid = pid,
+		.tgid = pid, .other_tid = pid, .start = pid, .process_start = pid, .flags = TREE,
+		.command = writer_string(m->writer, command, strlen(command)) }, name);
+}
+
+/* What a script starts one after the other takes no worker's place, however often. */
+static void test_kinds(void)
+{
+	struct report r;
+	struct made m;
+
+	made_begin(&m);
+	made_process(&m, 10, "python3");
+	made_process(&m, 40, "python3");
+	for (uint64_t i = 0; i < 3; i++)
+		program(&m, 20 + i * 2, 10, "bash", "bash step.sh");
+	child(&m, 30, 10, "pt_data_worker");
+	child(&m, 31, 10, "pt_data_worker");
+	child(&m, 32, 10, "pt_data_pin");
+	program(&m, 50, 40, "python3", "python3 -c spawn_main(pipe=7)");
+	program(&m, 52, 40, "python3", "python3 -c spawn_main(pipe=11)");
+	program(&m, 54, 40, "python3", "python3 -c tracker(7)");
+	made_switch(&m, 0, S + 200, 0, 0, 30, 10, 10);
+	made_switch(&m, 0, S + 900, 30, PREV_SLEEPING, 0, 0, 0);
+	made_switch(&m, 0, S + 910, 0, 0, 20, 10, 10);
+	made_switch(&m, 0, S + 920, 20, PREV_SLEEPING, 32, 10, 10);
+	made_switch(&m, 0, S + 9900, 32, PREV_SLEEPING, 50, 10, 10);
+	made_switch(&m, 0, S + 9990, 50, PREV_SLEEPING, 0, 0, 0);
+	calls(&m, 10, 100);
+	calls(&m, 40, 100);
+	made_report(&m, true, &r);
+
+	has_role(&r, 30, "worker 1 of main 1");
+	has_role(&r, 31, "worker 2 of main 1");
+	has_role(&r, 32, "helper");
+	has_role(&r, 20, "helper");
+	has_role(&r, 24, "helper");
+	has_role(&r, 50, "worker 1 of main 2");
+	has_role(&r, 52, "worker 2 of main 2");
+	has_role(&r, 54, "helper");
+	report_release(&r);
+}
+
+/* Calls whose row was lost paid for the probe too; those from outside the tree did not. */
+static void test_cost(void)
+{
+	struct row_counter entries = { .ts = S + 1, .source = SOURCE_CALL_ENTRY, .entries = 100,
+				       .emitted = 60, .filtered = 30, .lost = 10 };
+	struct report r;
+	struct made m;
+
+	made_begin(&m);
+	made_fact(&m, "record.probe_call_ns", "2000");
+	made_fact(&m, "record.probe_inside_ns", "900");
+	made_process(&m, 10, "a");
+	calls(&m, 10, 5);
+	writer_row(m.writer, TABLE_counter, 0, &entries);
+	made_report(&m, true, &r);
+	CHECK(r.probe_cost == 70 * 2000 && r.probe_inside == 900);
+	report_release(&r);
+}
+
 static void test_completeness(void)
 {
 	struct row_counter counter = { .ts = S + 1, .source = SOURCE_SWITCH, .entries = 10,
@@ -181,6 +247,8 @@ int main(void)
 	test_reused();
 	test_exec_of_thread();
 	test_roles();
+	test_kinds();
+	test_cost();
 	test_completeness();
 	return check_result();
 }
