@@ -97,30 +97,44 @@ const char *fmt_percent(char buf[FMT_SIZE], uint64_t part, uint64_t whole)
 	return buf;
 }
 
+static uint64_t rounded(unsigned __int128 numerator, uint64_t denominator)
+{
+	unsigned __int128 quotient = (numerator + denominator / 2) / denominator;
+
+	return quotient > UINT64_MAX ? UINT64_MAX : (uint64_t)quotient;
+}
+
+/* Two decimals; below 0.1 as many as two figures take, at most 9. */
+static const char *decimals(char *buf, unsigned __int128 numerator, uint64_t denominator)
+{
+	uint64_t scale = 100;
+	int digits = 2;
+	uint64_t value = rounded(numerator * scale, denominator);
+
+	while (numerator && value < 10 && digits < 9) {
+		scale *= 10;
+		digits++;
+		value = rounded(numerator * scale, denominator);
+	}
+	snprintf(buf, FMT_SIZE, "%llu.%0*llu", (unsigned long long)(value / scale), digits,
+		 (unsigned long long)(value % scale));
+	return buf;
+}
+
 const char *fmt_rate(char buf[FMT_SIZE], uint64_t events, uint64_t span_ns)
 {
-	uint64_t hundredths;
+	unsigned __int128 scaled = (unsigned __int128)events * NS_S;
 
 	if (!span_ns)
 		return strcpy(buf, "-");
-	hundredths = (uint64_t)((unsigned __int128)events * 100 * NS_S / span_ns);
-	if (hundredths >= 1000 || events == 0)
-		return fmt_count(buf, (hundredths + 50) / 100);
-	snprintf(buf, FMT_SIZE, "%u.%02u", (unsigned int)(hundredths / 100),
-		 (unsigned int)(hundredths % 100));
-	return buf;
+	if (!events || rounded(scaled * 100, span_ns) >= 1000)
+		return fmt_count(buf, rounded(scaled, span_ns));
+	return decimals(buf, scaled, span_ns);
 }
 
 const char *fmt_ratio(char buf[FMT_SIZE], uint64_t numerator, uint64_t denominator)
 {
-	uint64_t hundredths;
-
-	if (!denominator)
-		return strcpy(buf, "-");
-	hundredths = (uint64_t)((unsigned __int128)numerator * 100 / denominator);
-	snprintf(buf, FMT_SIZE, "%llu.%02u", (unsigned long long)(hundredths / 100),
-		 (unsigned int)(hundredths % 100));
-	return buf;
+	return denominator ? decimals(buf, numerator, denominator) : strcpy(buf, "-");
 }
 
 const char *fmt_clock(char buf[FMT_SIZE], uint64_t realtime_ns)
@@ -180,12 +194,78 @@ static unsigned int printable(char piece[8], const char *text)
 	return length ? length : 1;
 }
 
+struct range { uint32_t first, last; };
+
+/* Marks on the character before them, and characters that are not seen. */
+static const struct range combining[] = {
+	{ 0x300, 0x36f }, { 0x483, 0x489 }, { 0x591, 0x5bd }, { 0x610, 0x61a }, { 0x64b, 0x65f },
+	{ 0x6d6, 0x6dc }, { 0x93a, 0x93a }, { 0x93c, 0x93c }, { 0x941, 0x948 }, { 0x94d, 0x94d },
+	{ 0xe31, 0xe31 }, { 0xe34, 0xe3a }, { 0xe47, 0xe4e }, { 0x1ab0, 0x1ace },
+	{ 0x1dc0, 0x1dff }, { 0x200b, 0x200f }, { 0x202a, 0x202e }, { 0x2060, 0x2064 },
+	{ 0x20d0, 0x20f0 }, { 0x302a, 0x302d }, { 0x3099, 0x309a }, { 0xfe00, 0xfe0f },
+	{ 0xfe20, 0xfe2f }, { 0xfeff, 0xfeff }, { 0xe0100, 0xe01ef },
+};
+
+/* East Asian wide and full-width forms, and emoji. */
+static const struct range double_width[] = {
+	{ 0x1100, 0x115f }, { 0x231a, 0x231b }, { 0x2329, 0x232a }, { 0x23e9, 0x23ec },
+	{ 0x23f0, 0x23f0 }, { 0x23f3, 0x23f3 }, { 0x25fd, 0x25fe }, { 0x2614, 0x2615 }, { 0x2648, 0x2653 },
+	{ 0x267f, 0x267f }, { 0x2693, 0x2693 }, { 0x26a1, 0x26a1 }, { 0x26aa, 0x26ab },
+	{ 0x26bd, 0x26be }, { 0x26c4, 0x26c5 }, { 0x26ce, 0x26ce }, { 0x26d4, 0x26d4 },
+	{ 0x26ea, 0x26ea }, { 0x26f2, 0x26f3 }, { 0x26f5, 0x26f5 }, { 0x26fa, 0x26fa },
+	{ 0x26fd, 0x26fd }, { 0x2705, 0x2705 }, { 0x270a, 0x270b }, { 0x2728, 0x2728 },
+	{ 0x274c, 0x274c }, { 0x274e, 0x274e }, { 0x2753, 0x2755 }, { 0x2757, 0x2757 },
+	{ 0x2795, 0x2797 }, { 0x27b0, 0x27b0 }, { 0x27bf, 0x27bf }, { 0x2b1b, 0x2b1c },
+	{ 0x2b50, 0x2b50 }, { 0x2b55, 0x2b55 }, { 0x2e80, 0x303e }, { 0x3041, 0x4dbf },
+	{ 0x4e00, 0xa4cf }, { 0xa960, 0xa97c }, { 0xac00, 0xd7a3 }, { 0xf900, 0xfaff },
+	{ 0xfe10, 0xfe19 }, { 0xfe30, 0xfe6b }, { 0xff01, 0xff60 }, { 0xffe0, 0xffe6 },
+	{ 0x16fe0, 0x18cd5 }, { 0x1b000, 0x1b2fb }, { 0x1f004, 0x1f004 }, { 0x1f0cf, 0x1f0cf },
+	{ 0x1f18e, 0x1f18e }, { 0x1f191, 0x1f19a }, { 0x1f200, 0x1f320 }, { 0x1f32d, 0x1f335 },
+	{ 0x1f337, 0x1f37c }, { 0x1f37e, 0x1f393 }, { 0x1f3a0, 0x1f3ca }, { 0x1f3cf, 0x1f3d3 },
+	{ 0x1f3e0, 0x1f3f0 }, { 0x1f3f4, 0x1f3f4 }, { 0x1f3f8, 0x1f43e }, { 0x1f440, 0x1f440 },
+	{ 0x1f442, 0x1f4fc }, { 0x1f4ff, 0x1f53d }, { 0x1f54b, 0x1f567 }, { 0x1f57a, 0x1f57a },
+	{ 0x1f595, 0x1f596 }, { 0x1f5a4, 0x1f5a4 }, { 0x1f5fb, 0x1f64f }, { 0x1f680, 0x1f6c5 },
+	{ 0x1f6cc, 0x1f6cc }, { 0x1f6d0, 0x1f6d2 }, { 0x1f6d5, 0x1f6df }, { 0x1f6eb, 0x1f6ec },
+	{ 0x1f6f4, 0x1f6fc }, { 0x1f7e0, 0x1f7f0 }, { 0x1f90c, 0x1f93a }, { 0x1f93c, 0x1f945 },
+	{ 0x1f947, 0x1f9ff }, { 0x1fa70, 0x1faff }, { 0x20000, 0x3fffd },
+};
+
+#define WITHIN(ranges, c) within(ranges, sizeof(ranges) / sizeof(*(ranges)), c)
+
+static bool within(const struct range *ranges, size_t count, uint32_t c)
+{
+	for (size_t i = 0; i < count && ranges[i].first <= c; i++)
+		if (c <= ranges[i].last)
+			return true;
+	return false;
+}
+
+/* The code point of a valid sequence of length bytes. */
+static uint32_t code_point(const char *text, unsigned int length)
+{
+	uint32_t c = (unsigned char)text[0];
+
+	if (length > 1)
+		c &= 0x7fu >> length;
+	for (unsigned int i = 1; i < length; i++)
+		c = c << 6 | ((unsigned char)text[i] & 0x3f);
+	return c;
+}
+
 size_t fmt_width(const char *text)
 {
 	size_t width = 0;
 
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
+	while (*text) {
+		unsigned int length = fmt_utf8(text);
+		uint32_t c = code_point(text, length);
+
+		if (c < 0x300)
+			width++;
+		else if (!WITHIN(combining, c))
+			width += WITHIN(double_width, c) ? 2 : 1;
+		text += length ? length : 1;
+	}
 	return width;
 }
 

@@ -21,9 +21,9 @@ const char *fmt_count(char buf[FMT_SIZE], uint64_t n);
 const char *fmt_bytes(char buf[FMT_SIZE], uint64_t bytes);
 /* part / whole as "97.3 %"; "-" when whole is 0. */
 const char *fmt_percent(char buf[FMT_SIZE], uint64_t part, uint64_t whole);
-/* Events in span_ns as a rate a second, "1,234" or "0.52"; "-" when the span is 0. */
+/* Events in span_ns as a rate a second, "1,234", "0.52" or "0.0012"; "-" when the span is 0. */
 const char *fmt_rate(char buf[FMT_SIZE], uint64_t events, uint64_t span_ns);
-/* numerator / denominator with two decimals, "2.31"; "-" when the denominator is 0. */
+/* numerator / denominator, "2.31" or "0.012"; "-" when the denominator is 0. */
 const char *fmt_ratio(char buf[FMT_SIZE], uint64_t numerator, uint64_t denominator);
 /* Time of day in TZ with milliseconds, "14:03:07.218"; "-" when realtime_ns is 0. */
 const char *fmt_clock(char buf[FMT_SIZE], uint64_t realtime_ns);
@@ -36,7 +36,10 @@ const char *fmt_date(char buf[FMT_SIZE], uint64_t realtime_ns);
  * never). size bytes of buf are used at most.
  */
 const char *fmt_text(char *buf, size_t size, const char *text, size_t width);
-/* Columns a text from fmt_text() takes: one a code point. */
+/*
+ * Columns a text takes: one a code point, two for East Asian wide characters and emoji, none for
+ * combining marks. A byte that is no UTF-8 counts as one.
+ */
 size_t fmt_width(const char *text);
 /* Bytes of the valid UTF-8 sequence at s (1 to 4), 0 when there is none or s is at its end. */
 unsigned int fmt_utf8(const char *s);

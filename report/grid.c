@@ -7,6 +7,7 @@
 
 #define COLUMNS_MAX 16
 #define SHRINK_MIN 12
+#define SHRINK_LAST 6		/* where even that is too wide */
 #define CELL_SIZE 256
 
 void grid_init(struct grid *t, const struct grid_column *columns, size_t count)
@@ -40,7 +41,7 @@ void grid_cell(struct grid *t, const char *text)
 		t->count++;
 }
 
-struct layout { size_t widths[COLUMNS_MAX], gap; };
+struct layout { size_t widths[COLUMNS_MAX], gap; bool dropped[COLUMNS_MAX]; };
 
 static void measure(const struct grid *t, size_t *widths)
 {
@@ -54,25 +55,45 @@ static void measure(const struct grid *t, size_t *widths)
 	}
 }
 
-/* Two columns between cells, one where the page is too narrow; then the texts give way. */
-static void shrink(const struct grid *t, struct layout *l, size_t page)
+static size_t total_width(const struct grid *t, const struct layout *l)
 {
-	size_t total = 0, *widths = l->widths;
+	size_t total = 0;
 
 	for (size_t c = 0; c < t->column_count; c++)
-		total += widths[c];
-	l->gap = total + 2 * (t->column_count - 1) <= page ? 2 : 1;
-	total += l->gap * (t->column_count - 1);
-	for (size_t c = 0; c < t->column_count && total > page; c++) {
-		size_t over = total - page;
+		if (!l->dropped[c])
+			total += l->widths[c] + (c ? l->gap : 0);
+	return total;
+}
 
-		if (t->columns[c].align != GRID_SHRINK || widths[c] <= SHRINK_MIN)
+/* Texts give way down to least columns; returns how far the table is still too wide. */
+static size_t shrink(const struct grid *t, struct layout *l, size_t page, size_t least)
+{
+	size_t total = total_width(t, l), over = total > page ? total - page : 0;
+
+	for (size_t c = 0; c < t->column_count && over; c++) {
+		size_t room = l->widths[c] > least ? l->widths[c] - least : 0;
+		size_t taken = over < room ? over : room;
+
+		if (t->columns[c].align != GRID_SHRINK)
 			continue;
-		if (over > widths[c] - SHRINK_MIN)
-			over = widths[c] - SHRINK_MIN;
-		widths[c] -= over;
-		total -= over;
+		l->widths[c] -= taken;
+		over -= taken;
 	}
+	return over;
+}
+
+/* Two columns between cells, one where the page is too narrow; then texts and columns give way. */
+static void fit(const struct grid *t, struct layout *l, size_t page)
+{
+	l->gap = 2;
+	if (total_width(t, l) > page)
+		l->gap = 1;
+	if (!shrink(t, l, page, SHRINK_MIN))
+		return;
+	measure(t, l->widths);
+	for (size_t c = 0; c < t->column_count; c++)
+		l->dropped[c] = t->columns[c].align == GRID_OPTIONAL;
+	shrink(t, l, page, SHRINK_LAST);
 }
 
 static void print_cell(const struct grid *t, const struct layout *l, FILE *out, size_t c,
@@ -81,24 +102,26 @@ static void print_cell(const struct grid *t, const struct layout *l, FILE *out, 
 	char cut[CELL_SIZE];
 	size_t used, pad, width = l->widths[c];
 
+	if (l->dropped[c])
+		return;
+	fprintf(out, "%*s", c ? (int)l->gap : 0, "");
 	fmt_text(cut, sizeof(cut), text, width);
 	used = fmt_width(cut);
 	pad = used < width ? width - used : 0;
-	if (t->columns[c].align == GRID_RIGHT)
+	if (t->columns[c].align == GRID_RIGHT || t->columns[c].align == GRID_OPTIONAL)
 		fprintf(out, "%*s%s", (int)pad, "", cut);
 	else if (c + 1 < t->column_count)
 		fprintf(out, "%s%*s", cut, (int)pad, "");
 	else
 		fputs(cut, out);
-	fprintf(out, "%*s", c + 1 < t->column_count ? (int)l->gap : 0, "");
 }
 
 void grid_print(const struct grid *t, FILE *out, size_t indent, size_t width)
 {
-	struct layout l;
+	struct layout l = { 0 };
 
 	measure(t, l.widths);
-	shrink(t, &l, width - indent);
+	fit(t, &l, width - indent);
 	fprintf(out, "%*s", (int)indent, "");
 	for (size_t c = 0; c < t->column_count; c++)
 		print_cell(t, &l, out, c, t->columns[c].title);

@@ -4,13 +4,15 @@
 /*
  * A text table: cells are added row by row, printed aligned. Each column is as wide as its
  * widest cell; where the whole is wider than the page, the column marked GRID_SHRINK gives way
- * and its texts are cut with "..". Texts of cells must be printable (fmt_text()).
+ * and its texts are cut with ".."; then the columns marked GRID_OPTIONAL are left out. Texts of
+ * cells must be printable (fmt_text()).
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-enum grid_align { GRID_LEFT, GRID_RIGHT, GRID_SHRINK };	/* SHRINK is to the left too */
+/* SHRINK is to the left too, OPTIONAL to the right. */
+enum grid_align { GRID_LEFT, GRID_RIGHT, GRID_SHRINK, GRID_OPTIONAL };
 
 struct grid_column {
 	const char *title;

@@ -400,11 +400,14 @@ static int by_age(const void *a, const void *b)
 	return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
+/* All processes first, then by process. */
 static int by_count(const void *a, const void *b)
 {
 	const struct latency_error *x = a, *y = b;
 	int names = strcmp(x->operation->name, y->operation->name);
 
+	if (x->process != y->process)
+		return x->process + 1 < y->process + 1 ? -1 : 1;
 	if (x->count != y->count)
 		return x->count > y->count ? -1 : 1;
 	if (names)
@@ -412,28 +415,45 @@ static int by_count(const void *a, const void *b)
 	return (x->code > y->code) - (x->code < y->code);
 }
 
-/* By operation and code, over all processes. */
+/* The element of the same operation and code over all processes, among the first count. */
+static size_t error_over_all(const struct latency *l, size_t count, const struct latency_error *e)
+{
+	size_t k = 0;
+
+	while (k < count &&
+	       (l->errors[k].operation != e->operation || l->errors[k].code != e->code))
+		k++;
+	return k;
+}
+
+/* By operation and code, over all processes, and of each. */
 static int make_errors(struct builder *b)
 {
 	const struct call_worker *w = &b->calls.workers[0];
 	struct latency *l = b->latency;
+	size_t all = 0, k;
 
-	l->errors = calloc(w->error_count + 1, sizeof(*l->errors));
+	l->errors = calloc(2 * w->error_count + 1, sizeof(*l->errors));
 	if (!l->errors)
 		return ERROR_MEMORY;
 	for (size_t i = 0; i < w->error_count; i++) {
-		const struct operation *operation = operation_of(b, w->errors[i].key.operation);
-		size_t k = 0;
+		const struct error_key *key = &w->errors[i].key;
+		struct latency_error e = {
+			LATENCY_ALL, operation_of(b, key->operation), key->code, 0 };
 
-		while (k < l->error_count && (l->errors[k].operation != operation ||
-					      l->errors[k].code != w->errors[i].key.code))
-			k++;
-		l->error_count += k == l->error_count;
-		l->errors[k].process = LATENCY_ALL;
-		l->errors[k].operation = operation;
-		l->errors[k].code = w->errors[i].key.code;
-		l->errors[k].count += w->errors[i].count;
+		k = error_over_all(l, all, &e);
+		all += k == all;
+		e.count = l->errors[k].count + w->errors[i].count;
+		l->errors[k] = e;
 	}
+	for (size_t i = 0; i < w->error_count; i++) {
+		const struct error_key *key = &w->errors[i].key;
+
+		l->errors[all + i] = (struct latency_error){
+			key->process, operation_of(b, key->operation), key->code,
+			w->errors[i].count };
+	}
+	l->error_count = all + w->error_count;
 	qsort(l->errors, l->error_count, sizeof(*l->errors), by_count);
 	return 0;
 }

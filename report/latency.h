@@ -57,7 +57,7 @@ struct latency_error {
 struct latency {
 	struct latency_row *rows; size_t row_count;	/* all processes first, then by process */
 	struct latency_open *open; size_t open_count, open_capacity;	/* oldest first */
-	struct latency_error *errors; size_t error_count, error_capacity;
+	struct latency_error *errors; size_t error_count;	/* in the same order */
 	uint64_t *process_calls;	/* by process: calls that returned */
 	uint64_t calls;			/* rows of calls that returned */
 	uint64_t unknown_operations;	/* rows whose operation the file does not name */

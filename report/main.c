@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "../common/log.h"
 #include "../common/options.h"
 #include "view.h"
@@ -96,6 +97,21 @@ static int exit_code(int error)
 	return error == ERROR_VERSION ? EXIT_VERSION : EXIT_NOT_OURS;
 }
 
+/* The way out, for a file that cannot be opened. */
+static void explain(struct error *e, const char *path)
+{
+	if (e->hint[0])
+		return;
+	if (e->code == ERROR_NOT_OURS && e->section[0])
+		error_hint(e, "it was not made by ingero-record, or was changed since");
+	if (e->code != ERROR_SYSTEM || !access(path, R_OK))
+		return;
+	if (errno == ENOENT && !strcmp(path, DEFAULT_FILE))
+		error_hint(e, "name a FILE, or record one with ingero-record");
+	else if (errno == EACCES)
+		error_hint(e, "recordings have mode 0600: run as their owner");
+}
+
 static int run(const struct command *c)
 {
 	struct report r;
@@ -103,6 +119,7 @@ static int run(const struct command *c)
 	int status = report_open(&r, c->path, &e);
 
 	if (status) {
+		explain(&e, c->path);
 		log_failure(&e);
 		status = exit_code(status);
 	} else {

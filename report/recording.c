@@ -315,11 +315,14 @@ static uint64_t least_covered(const struct recording *r)
 	return until == UINT64_MAX ? 0 : until;
 }
 
-static void find_span(struct recording *r)
+/* False where the file has neither a start nor an event. */
+static bool find_span(struct recording *r)
 {
 	uint64_t first, last, stop = recording_number(r, "record.stop", 0);
 
 	bounds_of_blocks(r, &first, &last);
+	if (first == UINT64_MAX && !recording_fact(r, "record.start"))
+		return false;
 	if (first == UINT64_MAX)
 		first = r->anchor_count ? r->anchors[0].ts : 0;
 	r->start = recording_number(r, "record.start", first);
@@ -338,6 +341,7 @@ static void find_span(struct recording *r)
 		r->end = r->start;
 	if (!r->cpus_present)
 		r->cpus_present = 1;
+	return true;
 }
 
 static int load_small_tables(struct recording *r)
@@ -387,7 +391,12 @@ int recording_open(struct recording *r, const char *path, struct error *e)
 	if (ret)
 		return error_set(e, ret, "cannot read \"%s\": out of memory", path);
 	r->page_size = recording_number(r, "host.page_size", 0);
-	find_span(r);
+	if (!find_span(r)) {
+		error_set(e, ERROR_NOT_OURS, "cannot report on \"%s\": it ends before its first event",
+			  path);
+		error_hint(e, "the recorder was stopped while it started: record again");
+		return ERROR_NOT_OURS;
+	}
 	return 0;
 }
 

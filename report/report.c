@@ -62,8 +62,10 @@ static int make_order(struct report *r)
 		};
 	}
 	qsort(ranked, r->order_count, sizeof(*ranked), by_rank);
-	for (size_t i = 0; i < r->order_count; i++)
+	for (size_t i = 0; i < r->order_count; i++) {
 		r->order[i] = ranked[i].process;
+		r->tree_running += ranked[i].running;
+	}
 	free(ranked);
 	return 0;
 }
@@ -88,6 +90,35 @@ static int load(struct report *r)
 	return ret ? ret : make_order(r);
 }
 
+/* The value of --ops among the recorder's options. */
+static void find_selected(struct report *r)
+{
+	const char *at = recording_fact(&r->recording, "record.options");
+
+	while (at && *at) {
+		size_t length = strcspn(at, " ");
+
+		if (length >= 5 && !strncmp(at, "--ops", 5) && (at[5] == '=' || at[5] == ' ')) {
+			r->selected = at + 6;
+			r->selected_length = strcspn(r->selected, " ");
+		}
+		at += length + strspn(at + length, " ");
+	}
+}
+
+/* The price was paid by every call that entered a probe, its row lost or not. */
+static void find_cost(struct report *r)
+{
+	const struct source_counts *s = &r->completeness.sources[SOURCE_CALL_ENTRY];
+	uint64_t calls = r->latency.calls;
+
+	if (s->known && s->entries >= s->filtered)
+		calls = s->entries - s->filtered;
+	r->probe_call = recording_number(&r->recording, "record.probe_call_ns", 0);
+	r->probe_inside = recording_number(&r->recording, "record.probe_inside_ns", 0);
+	r->probe_cost = calls * r->probe_call;
+}
+
 int report_open(struct report *r, const char *path, struct error *e)
 {
 	int ret;
@@ -102,8 +133,8 @@ int report_open(struct report *r, const char *path, struct error *e)
 				 ret == ERROR_MEMORY ? "out of memory" : "damaged");
 	r->covered_until = r->recording.end - r->recording.start;
 	r->no_calls = find_no_calls(r);
-	r->probe_call = recording_number(&r->recording, "record.probe_call_ns", 0);
-	r->probe_cost = r->latency.calls * r->probe_call;
+	find_selected(r);
+	find_cost(r);
 	return 0;
 }
 
@@ -143,6 +174,6 @@ bool report_lists(const struct report *r, uint32_t process)
 
 	if (!process || p->recorder)
 		return false;
-	return p->in_tree || a->voluntary || a->involuntary || a->arrivals ||
-	       r->latency.process_calls[process];
+	return p->in_tree || a->voluntary || a->involuntary || a->arrivals || a->running ||
+	       a->waiting || r->latency.process_calls[process];
 }

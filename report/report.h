@@ -37,7 +37,11 @@ struct report {
 	size_t order_count;
 	uint64_t covered_until;		/* ns from the start; the span's length */
 	uint64_t probe_call;		/* ns a probed call takes longer, calibrated; 0 unknown */
-	uint64_t probe_cost;		/* of all calls of the tree, ns */
+	uint64_t probe_inside;		/* the part of it inside the call's own duration; 0 unknown */
+	uint64_t probe_cost;		/* of all calls the tree entered, lost ones too; ns */
+	uint64_t tree_running;		/* ns all processes of order ran */
+	const char *selected;		/* operations asked for by --ops; NULL: all */
+	size_t selected_length;
 };
 
 /* Read path and fill in everything. Release in either case. */

@@ -5,7 +5,12 @@
 #include <string.h>
 #include "roles.h"
 
-struct child { uint32_t main, process; bool execed; const char *name; uint64_t birth; };
+struct child {
+	uint32_t main, process;
+	bool execed;
+	const char *name, *command;
+	uint64_t birth;
+};
 
 struct builder {
 	struct roles *roles;
@@ -49,15 +54,33 @@ static void find_children(struct builder *b)
 		    b->roles->processes[i].role == ROLE_HELPER &&
 		    b->roles->processes[p->parent].role == ROLE_MAIN)
 			b->children[b->count++] = (struct child){
-				p->parent, (uint32_t)i, p->execed, p->name, p->birth };
+				p->parent, (uint32_t)i, p->execed, p->name, p->command,
+				p->birth };
 	}
 }
 
-/* A kind: forked only or exec'd too, and the last name. */
+/* Command lines but for their numbers: those of workers may carry a descriptor or a rank. */
+static int compare_commands(const char *x, const char *y)
+{
+	for (;;) {
+		size_t a = strspn(x, "0123456789"), b = strspn(y, "0123456789");
+
+		x += a;
+		y += b;
+		if (!a != !b)
+			return a ? -1 : 1;
+		if (*x != *y || !*x)
+			return (unsigned char)*x - (unsigned char)*y;
+		x++;
+		y++;
+	}
+}
+
+/* A kind: forked only or exec'd too, the last name, and the command line. */
 static int by_kind(const void *a, const void *b)
 {
 	const struct child *x = a, *y = b;
-	int names;
+	int names, commands;
 
 	if (x->main != y->main)
 		return x->main < y->main ? -1 : 1;
@@ -66,6 +89,9 @@ static int by_kind(const void *a, const void *b)
 	names = strcmp(x->name, y->name);
 	if (names)
 		return names;
+	commands = compare_commands(x->command, y->command);
+	if (commands)
+		return commands;
 	if (x->birth != y->birth)
 		return x->birth < y->birth ? -1 : 1;
 	return (x->process > y->process) - (x->process < y->process);
@@ -73,54 +99,67 @@ static int by_kind(const void *a, const void *b)
 
 static bool same_kind(const struct child *x, const struct child *y)
 {
-	return x->main == y->main && x->execed == y->execed && !strcmp(x->name, y->name);
+	return x->main == y->main && x->execed == y->execed && !strcmp(x->name, y->name) &&
+	       !compare_commands(x->command, y->command);
 }
 
-static uint64_t running(const struct builder *b, size_t first, size_t end)
-{
-	uint64_t sum = 0;
+/* Children of one kind: places in children. */
+struct kind { size_t first, end; uint64_t running; };
 
-	for (size_t i = first; i < end; i++)
-		sum += b->procs->processes[b->children[i].process].a.running;
-	return sum;
+static struct kind kind_at(const struct builder *b, size_t first)
+{
+	struct kind k = { first, first, 0 };
+
+	for (; k.end < b->count && same_kind(&b->children[first], &b->children[k.end]); k.end++)
+		k.running += b->procs->processes[b->children[k.end].process].a.running;
+	return k;
 }
 
-static void name_workers(struct builder *b, size_t first, size_t end)
+static bool larger(const struct kind *x, const struct kind *y)
 {
-	for (size_t i = first; i < end; i++) {
+	size_t a = x->end - x->first, b = y->end - y->first;
+
+	return a != b ? a > b : x->running > y->running;
+}
+
+static void name_workers(struct builder *b, const struct kind *k)
+{
+	for (size_t i = k->first; i < k->end; i++) {
 		struct process_role *role = &b->roles->processes[b->children[i].process];
 
 		role->role = ROLE_WORKER;
-		role->number = (uint32_t)(i - first + 1);
+		role->number = (uint32_t)(i - k->first + 1);
 		role->main = b->children[i].main;
 	}
 }
 
-/* Of the kinds of children of each main, the one that ran longest. */
+/*
+ * The largest of the kinds that only forked, unless one that exec'd has more children and ran
+ * longer too: what a script starts one after the other are no workers.
+ */
+static size_t workers_of_main(struct builder *b, size_t first)
+{
+	struct kind forked = { 0 }, execed = { 0 };
+	size_t i = first;
+
+	while (i < b->count && b->children[i].main == b->children[first].main) {
+		struct kind k = kind_at(b, i), *best = b->children[i].execed ? &execed : &forked;
+		bool candidate = !b->children[i].execed || k.end - k.first > 1;
+
+		if (candidate && larger(&k, best))
+			*best = k;
+		i = k.end;
+	}
+	if (larger(&execed, &forked) && execed.running > forked.running)
+		forked = execed;
+	name_workers(b, &forked);
+	return i;
+}
+
 static void find_workers(struct builder *b)
 {
-	size_t best_first = 0, best_end = 0;
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < b->count;) {
-		size_t end = i + 1;
-		bool candidate;
-
-		while (end < b->count && same_kind(&b->children[i], &b->children[end]))
-			end++;
-		candidate = !b->children[i].execed || end - i > 1;
-		if (candidate && (best_end == best_first || running(b, i, end) > most)) {
-			best_first = i;
-			best_end = end;
-			most = running(b, i, end);
-		}
-		if (end == b->count || b->children[end].main != b->children[i].main) {
-			name_workers(b, best_first, best_end);
-			best_first = best_end = 0;
-			most = 0;
-		}
-		i = end;
-	}
+	for (size_t i = 0; i < b->count;)
+		i = workers_of_main(b, i);
 }
 
 int roles_load(struct roles *r, const struct tasks *t, const struct procs *p,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <string.h>
 #include "fmt.h"
 #include "grid.h"
 #include "tables.h"
@@ -22,9 +23,9 @@ static void print_header(const struct report *r, FILE *out)
 		fprintf(out, "good blocks end at offset %s of %s\n",
 			fmt_count(offset, file->valid_until), fmt_count(bytes, file->size));
 	for (size_t i = 0; i < file->damage_count; i++)
-		fprintf(out, "damage at offset %llu, %llu bytes: %s\n",
-			(unsigned long long)file->damage[i].offset,
-			(unsigned long long)file->damage[i].size, file->damage[i].text);
+		print_wrapped(out, 2, "damage at offset %llu, %llu bytes: %s",
+			      (unsigned long long)file->damage[i].offset,
+			      (unsigned long long)file->damage[i].size, file->damage[i].text);
 }
 
 static void print_facts(const struct report *r, FILE *out)
@@ -54,7 +55,7 @@ static void print_anchors(const struct report *r, FILE *out)
 	for (size_t i = 0; i < n; i++) {
 		if (i >= ANCHORS && i + 1 < n)
 			continue;
-		fprintf(out, "  %s after the start: %s, %s\n",
+		print_wrapped(out, 4, "  %s after the start: %s, %s",
 			fmt_ns(at, rec->anchors[i].ts > rec->start ?
 				   rec->anchors[i].ts - rec->start : 0),
 			fmt_date(date, (uint64_t)rec->anchors[i].realtime),
@@ -62,24 +63,45 @@ static void print_anchors(const struct report *r, FILE *out)
 	}
 }
 
-static void print_library(const struct library *l, FILE *out)
+/* Functions nobody refused: the recorder was told to leave them out. */
+static bool not_selected(const struct probe *p)
+{
+	return p->status == PROBE_REFUSED && !strcmp(p->why_not, "not selected by --ops");
+}
+
+static uint64_t count_not_selected(const struct report *r, const struct library *l)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < r->recording.probe_count; i++)
+		n += r->recording.probes[i].library == l->id &&
+		     not_selected(&r->recording.probes[i]);
+	return n;
+}
+
+static void print_library(const struct report *r, const struct library *l, FILE *out)
 {
 	char path[512], why[256], n[FMT_SIZE];
+	uint64_t left = count_not_selected(r, l);
 	struct line line;
 
-	fprintf(out, "\nlibrary: %s\n", fmt_text(path, sizeof(path), l->path, 0));
+	fputc('\n', out);
+	print_wrapped(out, 2, "library: %s", fmt_text(path, sizeof(path), l->path, 0));
 	fprintf(out, "  build-id %s\n",
 		*l->build_id ? fmt_text(why, sizeof(why), l->build_id, 60) : "none");
 	line_begin(&line, out, "  ");
 	line_item(&line, "%s CUDA functions", fmt_count(n, l->symbols));
 	line_item(&line, "%s probed", fmt_count(n, l->attached));
-	line_item(&line, "%s refused", fmt_count(n, l->refused));
+	if (left)
+		line_item(&line, "%s not selected by --ops", fmt_count(n, left));
+	line_item(&line, "%s refused", fmt_count(n, l->refused - left));
 	line_item(&line, "%s calls", fmt_count(n, l->hits));
 	if (l->outside)
 		line_item(&line, "%s of them from outside the tree", fmt_count(n, l->outside));
 	line_end(&line);
 	if (*l->why_not)
-		fprintf(out, "  not probed: %s\n", fmt_text(why, sizeof(why), l->why_not, 0));
+		print_wrapped(out, 4, "  not probed: %s",
+			      fmt_text(why, sizeof(why), l->why_not, 0));
 	else if (l->how == LIBRARY_LATE && l->mapped && l->probed >= l->mapped)
 		fprintf(out, "  mapped by process %llu, probed %s later\n",
 			(unsigned long long)l->mapped_by, fmt_ns(n, l->probed - l->mapped));
@@ -90,7 +112,7 @@ static void print_library(const struct library *l, FILE *out)
 static void print_probes(const struct report *r, const struct library *l, FILE *out)
 {
 	static const struct grid_column columns[] = {
-		{ "function", GRID_LEFT }, { "calls", GRID_RIGHT }, { "price", GRID_LEFT },
+		{ "function", GRID_SHRINK }, { "calls", GRID_RIGHT }, { "price", GRID_LEFT },
 	};
 	struct grid t;
 
@@ -111,6 +133,22 @@ static void print_probes(const struct report *r, const struct library *l, FILE *
 	grid_release(&t);
 }
 
+/* Where none was called, their names are all there is to say. */
+static void print_never_called(const struct report *r, const struct library *l, FILE *out)
+{
+	char symbol[128];
+	struct line line;
+
+	line_begin(&line, out, "  none was called: ");
+	for (size_t i = 0; i < r->recording.probe_count && !l->hits; i++) {
+		const struct probe *p = &r->recording.probes[i];
+
+		if (p->library == l->id && p->status == PROBE_ATTACHED)
+			line_item(&line, "%s", fmt_text(symbol, sizeof(symbol), p->symbol, 70));
+	}
+	line_end(&line);
+}
+
 static void print_refused(const struct report *r, FILE *out)
 {
 	char symbol[128], why[256];
@@ -119,15 +157,16 @@ static void print_refused(const struct report *r, FILE *out)
 	for (size_t i = 0; i < r->recording.probe_count; i++) {
 		const struct probe *p = &r->recording.probes[i];
 
-		if (p->status != PROBE_REFUSED)
+		if (p->status != PROBE_REFUSED || not_selected(p))
 			continue;
 		if (lines == REFUSED) {
 			left++;
 			continue;
 		}
-		fprintf(out, "%s%s: %s\n", lines++ ? "  " : "\nnot probed:\n  ",
-			fmt_text(symbol, sizeof(symbol), p->symbol, 0),
-			fmt_text(why, sizeof(why), p->why_not, 0));
+		if (!lines++)
+			fprintf(out, "\nnot probed:\n");
+		print_wrapped(out, 4, "  %s: %s", fmt_text(symbol, sizeof(symbol), p->symbol, 0),
+			      fmt_text(why, sizeof(why), p->why_not, 0));
 	}
 	if (left)
 		fprintf(out, "  and %zu more: --json\n", left);
@@ -138,8 +177,9 @@ static void print_libraries(const struct report *r, FILE *out)
 	uint64_t dear = 0;
 
 	for (size_t i = 0; i < r->recording.library_count; i++) {
-		print_library(&r->recording.libraries[i], out);
+		print_library(r, &r->recording.libraries[i], out);
 		print_probes(r, &r->recording.libraries[i], out);
+		print_never_called(r, &r->recording.libraries[i], out);
 	}
 	for (size_t i = 0; i < r->recording.probe_count; i++)
 		dear += r->recording.probes[i].status == PROBE_ATTACHED &&
@@ -161,11 +201,12 @@ static void print_outside(const struct report *r, FILE *out)
 		const struct probe *p = recording_probe(&r->recording, o->probe);
 		uint32_t process = tasks_process(&r->tasks, o->tgid, UINT64_MAX);
 
-		fprintf(out, "%s%u %s: %s calls of %s\n",
-			i ? "  " : "\ncalls from outside the tree, not recorded:\n  ", o->tgid,
-			fmt_text(name, sizeof(name), r->tasks.processes[process].name, 20),
-			fmt_count(n, o->calls),
-			fmt_text(symbol, sizeof(symbol), p ? p->symbol : "", 0));
+		if (!i)
+			fprintf(out, "\ncalls from outside the tree, not recorded:\n");
+		print_wrapped(out, 4, "  %u %s: %s calls of %s", o->tgid,
+			      fmt_text(name, sizeof(name), r->tasks.processes[process].name, 20),
+			      fmt_count(n, o->calls),
+			      fmt_text(symbol, sizeof(symbol), p ? p->symbol : "", 0));
 	}
 	if (count > OUTSIDE)
 		fprintf(out, "  and %zu more: --json\n", count - OUTSIDE);
@@ -201,8 +242,8 @@ static void print_counters(const struct report *r, FILE *out)
 	fputc('\n', out);
 	grid_print(&t, out, 0, VIEW_WIDTH);
 	grid_release(&t);
-	fprintf(out, "entries = emitted + filtered + lost: %s; skipped: by the kernel, on top\n",
-		c->unbalanced ? "NO" : "yes, on every CPU");
+	print_wrapped(out, 2, "entries = emitted + filtered + lost: %s; skipped: by the kernel, on top",
+		      c->unbalanced ? "NO" : "yes, on every CPU");
 }
 
 static void print_losses(const struct report *r, FILE *out)

@@ -71,6 +71,7 @@ static void put_system(const struct report *r, struct json *j)
 	json_uint(j, "recorder_running_ns", r->procs.recorder_running);
 	json_uint(j, "recorder_waiting_ns", r->procs.recorder_waiting);
 	json_uint_or_null(j, "probe_call_ns", r->probe_call, r->probe_call);
+	json_uint_or_null(j, "probe_inside_ns", r->probe_inside, r->probe_inside);
 	json_uint_or_null(j, "probe_cost_ns", r->probe_call, r->probe_cost);
 	json_uint_or_null(j, "memory_total_bytes", s->has_memory, s->memory_total);
 	json_uint_or_null(j, "memory_min_bytes", s->has_memory, s->memory_min);
@@ -98,6 +99,7 @@ static void put_errors(const struct report *r, struct json *j)
 		const struct latency_error *e = &r->latency.errors[i];
 
 		json_object(j, NULL);
+		json_uint_or_null(j, "process", e->process != LATENCY_ALL, e->process);
 		json_string(j, "operation", e->operation->name);
 		json_int(j, "code", e->code);
 		json_string(j, "name", cuda_error_name(e->operation->layer, e->code, name,

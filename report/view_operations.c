@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <string.h>
-#include "cuda_errors.h"
 #include "fmt.h"
 #include "view.h"
 #include "view_text.h"
@@ -76,7 +75,6 @@ static void add_row(const struct report *r, const struct latency_row *row, const
 		    struct grid *t)
 {
 	bool lossy = r->completeness.calls_lossy, known = row->n > 0;
-	char buf[FMT_SIZE];
 
 	cell_text(t, row->operation->name);
 	cell_count(t, lossy, row->calls);
@@ -85,14 +83,14 @@ static void add_row(const struct report *r, const struct latency_row *row, const
 	if (s->failed)
 		cell_count(t, lossy, row->failed);
 	if (s->open)
-		cell_count(t, false, row->open);
+		cell_count(t, lossy, row->open);
 	cell_ns(t, known, lossy, row->p50);
 	cell_ns(t, known, lossy, row->p95);
 	p99_cell(t, row, lossy);
 	cell_ns(t, known, lossy, row->max);
 	if (s->top)
 		cell_ns(t, row->good > 0, lossy, row->total);
-	grid_cell(t, fmt_rate(buf, row->calls, r->system.span));
+	cell_rate(t, lossy, row->calls, r->system.span);
 }
 
 static bool print_part(const struct report *r, struct shape *s, size_t limit, FILE *out)
@@ -129,93 +127,8 @@ void print_operations(const struct report *r, uint32_t process, size_t limit, FI
 	marked = print_part(r, &top, limit, out);
 	marked |= print_part(r, &nested, limit ? (limit + 1) / 2 : 0, out);
 	if (top.left + nested.left)
-		fprintf(out, "and %zu more operations: --per-process, --json\n",
-			top.left + nested.left);
+		print_wrapped(out, 2, "and %zu more operations: --per-process, --json",
+			      top.left + nested.left);
 	if (marked)
 		fprintf(out, "= the p99 of fewer than 100 calls is their maximum\n");
-}
-
-/* The row after last in the order of the first calls' durations, longest first; NULL at the end. */
-static const struct latency_row *next_first(const struct report *r, uint32_t process,
-					    const struct latency_row *last)
-{
-	const struct latency_row *best = NULL;
-
-	for (size_t i = 0; i < r->latency.row_count; i++) {
-		const struct latency_row *row = &r->latency.rows[i];
-		bool later = !last || row->first < last->first ||
-			     (row->first == last->first && row > last);
-
-		if (row->process == LATENCY_ALL || !row->has_first || !later ||
-		    (process != LATENCY_ALL && row->process != process))
-			continue;
-		if (!best || row->first > best->first)
-			best = row;
-	}
-	return best;
-}
-
-void print_first_calls(const struct report *r, uint32_t process, size_t limit, FILE *out)
-{
-	const struct latency_row *row = next_first(r, process, NULL);
-	char label[96], buf[FMT_SIZE];
-	struct line l;
-
-	line_begin(&l, out, "first calls, apart: ");
-	for (; row && l.items < limit; row = next_first(r, process, row)) {
-		if (process == LATENCY_ALL)
-			line_item(&l, "%s %s (%s)", row->operation->name, fmt_ns(buf, row->first),
-				  process_label(r, row->process, label, sizeof(label)));
-		else
-			line_item(&l, "%s %s", row->operation->name, fmt_ns(buf, row->first));
-	}
-	line_end(&l);
-}
-
-void print_errors(const struct report *r, size_t limit, FILE *out)
-{
-	char name[80], buf[FMT_SIZE];
-	size_t n = r->latency.error_count;
-
-	for (size_t i = 0; i < n && i < limit; i++) {
-		const struct latency_error *e = &r->latency.errors[i];
-
-		cuda_error_name(e->operation->layer, e->code, name, sizeof(name));
-		fprintf(out, "%s%s: %lld%s%s%s x %s", i ? "\n        " : "failed: ",
-			e->operation->name, (long long)e->code, *name ? " (" : "", name,
-			*name ? ")" : "", fmt_count(buf, e->count));
-	}
-	if (n > limit)
-		fprintf(out, "\n        and %zu more: --json", n - limit);
-	if (n)
-		fputc('\n', out);
-}
-
-void print_open_calls(const struct report *r, uint32_t process, size_t limit, FILE *out)
-{
-	static const char *const reasons[] = {
-		[OPEN_AT_END] = "", [OPEN_THREAD_ENDED] = ", its thread ended",
-		[OPEN_ABANDONED] = ", jumped out of",
-	};
-	char label[96], age[FMT_SIZE], at[FMT_SIZE];
-	size_t lines = 0, left = 0;
-
-	for (size_t i = 0; i < r->latency.open_count; i++) {
-		const struct latency_open *open = &r->latency.open[i];
-
-		if (process != LATENCY_ALL && open->process != process)
-			continue;
-		if (lines == limit) {
-			left++;
-			continue;
-		}
-		lines++;
-		fprintf(out, "still open: %s for %s since %s, %s TID %u%s\n",
-			open->operation->name, fmt_ns(age, open->age),
-			fmt_clock(at, recording_realtime(&r->recording, open->start)),
-			process_label(r, open->process, label, sizeof(label)),
-			r->tasks.threads[open->thread].tid, reasons[open->reason]);
-	}
-	if (left)
-		fprintf(out, "            and %zu more: --json\n", left);
 }

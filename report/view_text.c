@@ -40,6 +40,57 @@ void line_end(struct line *l)
 		fputc('\n', l->out);
 }
 
+/*
+ * Bytes of text that fit into width columns: up to a space, after punctuation where there is one
+ * in the latter half, and rather not between a number and its unit.
+ */
+static size_t break_at(const char *text, size_t width)
+{
+	size_t columns = 0, space = 0, better = 0, best = 0, i = 0;
+
+	while (text[i]) {
+		unsigned int length = fmt_utf8(text + i);
+		char piece[8];
+
+		length = length ? length : 1;
+		snprintf(piece, sizeof(piece), "%.*s", (int)length, text + i);
+		if (text[i] == ' ' && i) {
+			space = i;
+			if (text[i - 1] < '0' || text[i - 1] > '9')
+				better = i;
+			if (strchr(",;:", text[i - 1]))
+				best = i;
+		}
+		columns += fmt_width(piece);
+		if (columns > width)
+			break;
+		i += length;
+	}
+	if (!text[i])
+		return i;
+	return best > width / 2 ? best : better ? better : space ? space : i;
+}
+
+void print_wrapped(FILE *out, size_t indent, const char *format, ...)
+{
+	char text[2048];
+	const char *at = text;
+	size_t width = VIEW_WIDTH;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	do {
+		size_t length = break_at(at, width);
+
+		fprintf(out, "%*s%.*s\n", at == text ? 0 : (int)indent, "", (int)length, at);
+		at += length;
+		at += *at == ' ';
+		width = VIEW_WIDTH - indent;
+	} while (*at);
+}
+
 static void add_cell(struct grid *t, bool lossy, const char *text, bool spaces)
 {
 	char cell[FMT_SIZE + 2], *out = cell;
@@ -70,6 +121,20 @@ void cell_count(struct grid *t, bool lossy, uint64_t n)
 	add_cell(t, lossy, fmt_count(buf, n), true);
 }
 
+void cell_rate(struct grid *t, bool lossy, uint64_t events, uint64_t span_ns)
+{
+	char buf[FMT_SIZE];
+
+	add_cell(t, lossy, fmt_rate(buf, events, span_ns), true);
+}
+
+void cell_bytes(struct grid *t, bool lossy, uint64_t bytes)
+{
+	char buf[FMT_SIZE];
+
+	add_cell(t, lossy, fmt_bytes(buf, bytes), false);
+}
+
 void cell_text(struct grid *t, const char *text)
 {
 	char buf[512];
@@ -91,6 +156,18 @@ const char *process_label(const struct report *r, uint32_t process, char *buf, s
 	return buf;
 }
 
+const char *selected_text(const struct report *r, char *buf, size_t size)
+{
+	char list[128], text[128];
+
+	buf[0] = '\0';
+	if (!r->selected)
+		return buf;
+	snprintf(list, sizeof(list), "%.*s", (int)r->selected_length, r->selected);
+	snprintf(buf, size, "only: %s (--ops)", fmt_text(text, sizeof(text), list, 0));
+	return buf;
+}
+
 static void print_lost(const struct report *r, FILE *out)
 {
 	const struct completeness *c = &r->completeness;
@@ -109,7 +186,7 @@ static void print_not_closed(const struct report *r, FILE *out)
 {
 	char span[FMT_SIZE], at[FMT_SIZE];
 
-	fprintf(out, "not closed cleanly: covers the first %s (until %s)\n",
+	print_wrapped(out, 2, "not closed cleanly: covers the first %s (until %s)",
 		fmt_span(span, r->covered_until),
 		fmt_clock(at, recording_realtime(&r->recording, r->recording.end)));
 }
@@ -126,7 +203,7 @@ static void print_damage(const struct report *r, FILE *out)
 		fprintf(out, "skipped: %s blocks of a kind this program does not know\n",
 			fmt_count(buf, c->unknown_blocks));
 	if (c->error)
-		fprintf(out, "recording failed after the start: %s\n",
+		print_wrapped(out, 2, "recording failed after the start: %s",
 			fmt_text(text, sizeof(text), c->error, 0));
 }
 
@@ -141,7 +218,8 @@ void print_completeness(const struct report *r, FILE *out)
 		print_not_closed(r, out);
 	print_lost(r, out);
 	if (r->procs.breaks)
-		fprintf(out, "chain breaks: at least %s switches never came, %s of CPU time unrecorded\n",
+		print_wrapped(out, 2,
+			"chain breaks: at least %s switches never came, %s of CPU time unrecorded",
 			fmt_count(buf, r->procs.breaks),
 			fmt_percent(part, r->system.unrecorded, all));
 	print_damage(r, out);

@@ -17,9 +17,16 @@ void line_begin(struct line *l, FILE *out, const char *title);
 void line_item(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void line_end(struct line *l);
 
+/* One line of text, broken at VIEW_WIDTH with the rest indented; ends with a newline. */
+void print_wrapped(FILE *out, size_t indent, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Times in tables stand without the space before the unit: "25.3us". */
 void cell_ns(struct grid *t, bool known, bool lossy, uint64_t ns);
 void cell_count(struct grid *t, bool lossy, uint64_t n);
+/* Events a second. */
+void cell_rate(struct grid *t, bool lossy, uint64_t events, uint64_t span_ns);
+void cell_bytes(struct grid *t, bool lossy, uint64_t bytes);
 void cell_text(struct grid *t, const char *text);
 
 /* "main", "worker 2", a name where the role is unknown: how lines speak of a process. */
@@ -30,8 +37,15 @@ void print_completeness(const struct report *r, FILE *out);
 
 /* Operations of one process, or of all (LATENCY_ALL), at most limit lines; 0: all of them. */
 void print_operations(const struct report *r, uint32_t process, size_t limit, FILE *out);
+/* What the times of calls contain of the probes' own. */
+void print_probe_price(const struct report *r, FILE *out);
 /* First calls, failed calls by code and open calls of one process or of all. */
 void print_first_calls(const struct report *r, uint32_t process, size_t limit, FILE *out);
-void print_errors(const struct report *r, size_t limit, FILE *out);
+void print_errors(const struct report *r, uint32_t process, size_t limit, FILE *out);
 void print_open_calls(const struct report *r, uint32_t process, size_t limit, FILE *out);
+
+/* The processes of the tree, a line each: what ran longest, the rest summed. */
+void print_processes(const struct report *r, FILE *out);
+/* "only: launch (--ops)" where the recorder was told which calls to record; or "". */
+const char *selected_text(const struct report *r, char *buf, size_t size);
 #endif
