@@ -90,16 +90,20 @@ static void put_system(const struct report *r, struct json *j)
 	json_object_end(j);
 }
 
-static void put_errors(const struct report *r, struct json *j)
+/* Over all processes, or of each. */
+static void put_errors(const struct report *r, struct json *j, const char *key, bool all)
 {
 	char name[80];
 
-	json_array(j, "errors");
+	json_array(j, key);
 	for (size_t i = 0; i < r->latency.error_count; i++) {
 		const struct latency_error *e = &r->latency.errors[i];
 
+		if ((e->process == LATENCY_ALL) != all)
+			continue;
 		json_object(j, NULL);
-		json_uint_or_null(j, "process", e->process != LATENCY_ALL, e->process);
+		if (!all)
+			json_uint(j, "process", e->process);
 		json_string(j, "operation", e->operation->name);
 		json_int(j, "code", e->code);
 		json_string(j, "name", cuda_error_name(e->operation->layer, e->code, name,
@@ -190,7 +194,8 @@ void view_json(const struct report *r, FILE *out)
 	put_host(r, &j);
 	put_system(r, &j);
 	json_uint(&j, "cuda_calls", r->latency.calls);
-	put_errors(r, &j);
+	put_errors(r, &j, "errors", true);
+	put_errors(r, &j, "process_errors", false);
 	put_operations(r, &j);
 	put_open_calls(r, &j);
 	view_json_processes(r, &j);
