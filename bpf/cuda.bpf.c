@@ -157,14 +157,18 @@ static __always_inline void counter_add(__u64 *counter)
 static __always_inline void outside_count(__u32 tgid, __u32 probe)
 {
 	struct wire_outside key = { tgid, probe };
-	__u64 *count = bpf_map_lookup_elem(&outside, &key), one = 1;
+	__u64 *count, zero = 0;
 
 	if (!probe)
 		return;		/* another recorder that rehearses: its program is ours too */
+	count = bpf_map_lookup_elem(&outside, &key);
+	if (!count) {
+		/* Two threads may come first at once: whoever adds the entry, both count in it. */
+		bpf_map_update_elem(&outside, &key, &zero, BPF_NOEXIST);
+		count = bpf_map_lookup_elem(&outside, &key);
+	}
 	if (count)
 		__sync_fetch_and_add(count, 1);
-	else
-		bpf_map_update_elem(&outside, &key, &one, BPF_NOEXIST);
 }
 
 static __always_inline struct call_stack *call_stack_create(struct task_struct *task)
