@@ -12,7 +12,6 @@
 #define WIRE_ARGS 512		/* bytes of a command line kept by exec */
 #define WIRE_DEPTH 16		/* recorded calls inside each other on one thread */
 #define WIRE_LOSS_SECONDS 128	/* loss history: slots of 2^30 ns */
-#define WIRE_NO_SYMBOL 0xffff
 
 enum wire_kind {
 	WIRE_SWITCH = 1, WIRE_PAGES = 2, WIRE_CALL = 3, WIRE_TASK = 4, WIRE_STATE = 6, WIRE_OPEN_CALL = 7,

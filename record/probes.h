@@ -48,8 +48,8 @@ int probes_attach(struct probes *p, struct error *e);
 int probes_snapshot(struct probes *p, pid_t command, struct error *e);
 
 /*
- * Probe count symbols of the file behind fd or path. offsets are file offsets, cookies are
- * probe << 32 | symbol row. *refused[i] (may be NULL) is set to errno where one was refused.
+ * Probe count symbols of the file behind path. offsets are file offsets, cookies are
+ * probe << 32 | symbol row. refused[i] (refused may be NULL) is set to errno where one was refused.
  * 0 when at least one is attached.
  */
 int probes_library(struct probes *p, const char *path, const unsigned long *offsets, const uint64_t *cookies,
