@@ -197,7 +197,7 @@ static __always_inline int call_emit(struct wire_counter *counter, struct wire_c
 	return -1;
 }
 
-static __always_inline void call_fill(struct wire_call *row, const struct frame *frame, __u64 now)
+static __always_inline void call_fill(struct wire_call *row, const struct frame *frame, const struct wire_cpu *cpu, __u64 now)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
@@ -212,6 +212,11 @@ static __always_inline void call_fill(struct wire_call *row, const struct frame 
 	row->symbol = frame->symbol;
 	row->kind = frame->kind;
 	row->flags = frame->flags;
+	/* Without a switch in between, what the CPU allocated is the call's. */
+	if (frame->cpu == bpf_get_smp_processor_id() && frame->switches == cpu->switches) {
+		row->page_events = cpu->page_events_all - frame->page_events;
+		row->flags |= WIRE_CALL_PAGES;
+	}
 }
 
 /*
@@ -229,7 +234,7 @@ static __always_inline void frames_abandon(struct call_stack *stack, __u64 stack
 
 		if (top >= WIRE_DEPTH || stack->frame[top].stack_pointer > stack_pointer)
 			return;
-		call_fill(&row, &stack->frame[top], bpf_ktime_get_ns());
+		call_fill(&row, &stack->frame[top], cpu, bpf_ktime_get_ns());
 		row.depth = top;
 		row.flags |= WIRE_CALL_ABANDONED;
 		stack->depth = top;
@@ -254,7 +259,7 @@ static __always_inline bool tail_called(struct pt_regs *ctx, struct task_struct 
 	return trampoline && caller == trampoline;
 }
 
-static __always_inline void frame_fill(struct pt_regs *ctx, struct frame *frame, __u64 cookie)
+static __always_inline void frame_fill(struct pt_regs *ctx, struct frame *frame, const struct wire_cpu *cpu, __u64 cookie)
 {
 	const volatile struct symbol_spec *spec = &symbol_specs[cookie & (SYMBOLS - 1)];
 	struct arguments arguments;
@@ -270,6 +275,9 @@ static __always_inline void frame_fill(struct pt_regs *ctx, struct frame *frame,
 	frame->flags |= argument_read(&arguments, &spec->kind, WIRE_CALL_KIND, &kind);
 	frame->flags |= argument_read(&arguments, &spec->stream, WIRE_CALL_STREAM, &frame->stream);
 	frame->kind = kind;
+	frame->cpu = bpf_get_smp_processor_id();
+	frame->switches = cpu->switches;
+	frame->page_events = cpu->page_events_all;
 	frame->start = bpf_ktime_get_ns();
 }
 
@@ -320,7 +328,7 @@ static __always_inline int on_entry(struct pt_regs *ctx)
 	}
 	counter_add(&counter->emitted);
 	stack->depth = top + 1;
-	frame_fill(ctx, &stack->frame[top], cookie);
+	frame_fill(ctx, &stack->frame[top], cpu, cookie);
 	return 0;
 }
 
@@ -343,7 +351,7 @@ static __always_inline int on_return(struct pt_regs *ctx)
 			frames_abandon(stack, stack_pointer - 1, cpu);
 		top = stack->depth - 1;
 		if (top < WIRE_DEPTH && stack->frame[top].stack_pointer == stack_pointer) {
-			call_fill(&row, &stack->frame[top], now);
+			call_fill(&row, &stack->frame[top], cpu, now);
 			row.depth = top;
 			row.code = RETURN_VALUE(ctx);
 			stack->depth = top;

@@ -21,6 +21,7 @@ int handle_page_alloc(__u64 *ctx)
 	counter->entries++;
 	counter->emitted++;
 	cpu->page_events++;
+	cpu->page_events_all++;
 	cpu->pages += 1u << (order & 31);
 	if (!(cpu->page_events % PAGES_FLUSH))
 		pages_flush(cpu, bpf_get_current_pid_tgid(), now);

@@ -10,17 +10,40 @@
 #define IRQ_HARD 0xf0000
 #define IRQ_NMI 0xf00000
 
-static __always_inline __u8 waker_context(struct wire_cpu *cpu)
+static __always_inline __u8 waker_context(struct wire_cpu *cpu, bool cast)
 {
 	int count;
 
-	if (!preempt_count(&cpu->preempt_address, &count))
+	if (!preempt_count(&cpu->preempt_address, &count, cast))
 		return WIRE_WAKER_UNKNOWN;
 	if (count & IRQ_NMI)
 		return WIRE_WAKER_NMI;
 	if (count & IRQ_HARD)
 		return WIRE_WAKER_HARDIRQ;
 	return count & IRQ_SOFT ? WIRE_WAKER_SOFTIRQ : WIRE_WAKER_TASK;
+}
+
+/* Who wakes, and in what: current is the waker, or was interrupted by it. */
+static __always_inline void waker_note(struct thread *thread, struct wire_cpu *cpu, bool cast)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	thread->waker_tid = current->pid;
+	thread->waker_context = waker_context(cpu, cast);
+	thread->waker_syscall = 0;
+	thread->waker_vector = 0;
+	switch (thread->waker_context) {
+	case WIRE_WAKER_SOFTIRQ:
+		thread->waker_vector = cpu->softirq_vector;
+		__attribute__((fallthrough));
+	case WIRE_WAKER_TASK:
+		if (with_syscalls)
+			thread->waker_syscall = syscall_of(current, cast);
+		break;
+	case WIRE_WAKER_HARDIRQ:
+		thread->waker_vector = cpu->hardirq_vector;
+		break;
+	}
 }
 
 /* The kernel's state bits as enum wire_prev_state. The preempt flag is tested before the state. */
@@ -56,7 +79,8 @@ static __always_inline __u32 saturate(__u64 ns)
 }
 
 /* prev leaves the CPU: from now on it waits, or is blocked until it is woken. */
-static __always_inline void leave(struct thread *prev, struct task_struct *task, __u8 state, __u64 now)
+static __always_inline void leave(struct thread *prev, struct task_struct *task, __u8 state,
+				  __u64 now, bool cast)
 {
 	/*
 	 * A non-zero state with __state already back at 0: a signal was pending, or the wake-up
@@ -68,10 +92,13 @@ static __always_inline void leave(struct thread *prev, struct task_struct *task,
 	prev->since = now;
 	prev->moved = 0;
 	prev->moved_from = 0;
+	prev->syscall = with_syscalls && !runnable ? syscall_of(task, cast) : 0;
+	prev->throttled_clock = with_throttling ? throttled_clock(task) : 0;
+	prev->next_flags = state & WIRE_PREV_IO_WAIT ? WIRE_NEXT_IO_WAIT : 0;
 	if (!runnable && prev->waking) {
 		/* Woken between deciding to sleep and leaving: runnable from the start. */
 		prev->waking = now;
-		prev->next_flags = WIRE_NEXT_EARLY_WAKE;
+		prev->next_flags |= WIRE_NEXT_EARLY_WAKE;
 		prev->state = WIRE_THREAD_BLOCKED;
 		return;
 	}
@@ -79,8 +106,13 @@ static __always_inline void leave(struct thread *prev, struct task_struct *task,
 	prev->wakeup = 0;
 	prev->waker_tid = 0;
 	prev->waker_context = WIRE_WAKER_NONE;
-	prev->next_flags = runnable ? WIRE_NEXT_PREEMPTED : 0;
-	prev->state = runnable ? WIRE_THREAD_WAITING : WIRE_THREAD_BLOCKED;
+	prev->state = WIRE_THREAD_BLOCKED;
+	if (!runnable)
+		return;
+	prev->next_flags = WIRE_NEXT_PREEMPTED;
+	if (state & WIRE_PREV_THROTTLED)
+		prev->next_flags |= WIRE_NEXT_THROTTLED;
+	prev->state = WIRE_THREAD_WAITING;
 }
 
 /* next comes onto the CPU: fill the row from its state. */
@@ -101,8 +133,13 @@ static __always_inline void arrive(struct thread *next, struct wire_switch *row,
 		if (row->wake_latency > row->wait)
 			row->wake_latency = row->wait;
 	}
-	row->waker_tid = next->waker_tid;
-	row->waker_context = next->waker_context;
+	row->syscall = next->syscall;
+	if (next->waker_context != WIRE_WAKER_NONE) {
+		row->waker_tid = next->waker_tid;
+		row->waker_context = next->waker_context;
+		row->waker_syscall = next->waker_syscall;
+		row->waker_vector = next->waker_vector;
+	}
 	if (next->moved > begin && runnable) {
 		row->migrated_from = next->moved_from;
 		row->migrated_wait = saturate(positive(now, next->moved > runnable ? next->moved : runnable));
@@ -117,6 +154,15 @@ static __always_inline void arrive(struct thread *next, struct wire_switch *row,
 	next->state = WIRE_THREAD_RUNNING;
 }
 
+/* A thread that waited among others of its group when these used up its quota. */
+static __always_inline __u8 throttled_meanwhile(struct thread *thread, struct task_struct *next,
+						const struct wire_switch *row)
+{
+	if (!with_throttling || throttled_by_task() || row->migrated_from || !row->wait)
+		return 0;
+	return throttled_clock(next) == thread->throttled_clock ? 0 : WIRE_NEXT_THROTTLED;
+}
+
 /* Hash entries, unlike task storage, do not go with their task. */
 static __always_inline void forget_dead(struct task_struct *prev, __u8 state)
 {
@@ -126,7 +172,7 @@ static __always_inline void forget_dead(struct task_struct *prev, __u8 state)
 		bpf_map_delete_elem(&threads_by_tid, &tid);
 }
 
-static __always_inline void row_emit(struct wire_switch *row, struct wire_cpu *cpu)
+static __always_inline bool row_emit(struct wire_switch *row, struct wire_cpu *cpu)
 {
 	struct wire_counter *counter = &cpu->counter[WIRE_SOURCE_SWITCH];
 	__u32 index = bpf_get_smp_processor_id();
@@ -139,12 +185,13 @@ static __always_inline void row_emit(struct wire_switch *row, struct wire_cpu *c
 	cpu->pages = 0;
 	if (ring && !bpf_ringbuf_output(ring, row, sizeof(*row), BPF_RB_NO_WAKEUP)) {
 		counter->emitted++;
-		return;
+		return true;
 	}
 	counter->lost++;
 	cpu->page_events_lost += row->page_events;
 	cpu->pages_lost += row->pages;
 	loss_note(WIRE_SOURCE_SWITCH, WIRE_LOSS_RING_FULL, row->h.ts, row->page_events);
+	return false;
 }
 
 /*
@@ -162,18 +209,18 @@ static __always_inline void switch_after_stop(struct wire_cpu *cpu, __u32 tid)
 	cpu->pages = 0;
 }
 
-SEC("tp_btf/sched_switch")
-int handle_switch(__u64 *ctx)
+static __always_inline int on_switch(__u64 *ctx, bool cast)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	struct wire_switch row = { .h.kind = WIRE_SWITCH };
 	struct wire_cpu *cpu = cpu_get();
-	struct thread *thread;
+	struct thread *thread, *left = NULL;
 	unsigned int state;
 
 	if (!cpu)
 		return 0;
+	cpu->switches++;
 	row.h.ts = bpf_ktime_get_ns();
 	row.h.tid = prev->pid;
 	if (row.h.ts >= stop_ns) {
@@ -183,26 +230,49 @@ int handle_switch(__u64 *ctx)
 	row.next_tid = next->pid;
 	state = switch_has_prev_state ? (unsigned int)ctx[3] : prev->__state;
 	row.prev_state = prev_state_of(preempt, state, prev);
+	if (with_throttling && throttled(prev))
+		row.prev_state |= WIRE_PREV_THROTTLED;
 	if (row.h.tid) {
 		thread = thread_get(prev);
-		if (thread)
-			leave(thread, prev, row.prev_state, row.h.ts);
+		if (thread) {
+			leave(thread, prev, row.prev_state, row.h.ts, cast);
+			if (with_faults)
+				row.major_faults = (__u32)prev->maj_flt - thread->major_faults;
+			if (row.major_faults && (row.prev_state & 0xf) != WIRE_PREV_DEAD)
+				left = thread;
+		}
 		forget_dead(prev, row.prev_state);
 	}
 	if (row.next_tid) {
 		thread = thread_get(next);
-		if (thread)
+		if (thread) {
 			arrive(thread, &row, row.h.ts);
-		else
+			row.next_flags |= throttled_meanwhile(thread, next, &row);
+		} else {
 			row.next_flags = WIRE_NEXT_UNKNOWN;
+		}
 	}
-	if (recording(row.h.ts)) {
-		row_emit(&row, cpu);
-	} else {
+	if (!recording(row.h.ts)) {
 		cpu->page_events = 0;
 		cpu->pages = 0;
+	} else if (!row_emit(&row, cpu)) {
+		return 0;
 	}
+	if (left)
+		left->major_faults += row.major_faults;
 	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int handle_switch(__u64 *ctx)
+{
+	return on_switch(ctx, true);
+}
+
+SEC("tp_btf/sched_switch")
+int handle_switch_old(__u64 *ctx)
+{
+	return on_switch(ctx, false);
 }
 
 /*
@@ -229,8 +299,7 @@ static __always_inline struct thread *update(struct task_struct *task, __u32 sou
 	return thread;
 }
 
-SEC("tp_btf/sched_waking")
-int handle_waking(__u64 *ctx)
+static __always_inline int on_waking(__u64 *ctx, bool cast)
 {
 	struct wire_cpu *cpu = cpu_get();
 	__u64 now = bpf_ktime_get_ns();
@@ -239,11 +308,22 @@ int handle_waking(__u64 *ctx)
 	/* A preempted thread is waiting already; a running one may be about to sleep: see leave(). */
 	if (!thread || thread->state == WIRE_THREAD_WAITING)
 		return 0;
-	thread->waker_tid = bpf_get_current_pid_tgid();
-	thread->waker_context = waker_context(cpu);
+	waker_note(thread, cpu, cast);
 	thread->wakeup = 0;
 	thread->waking = now;
 	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int handle_waking(__u64 *ctx)
+{
+	return on_waking(ctx, true);
+}
+
+SEC("tp_btf/sched_waking")
+int handle_waking_old(__u64 *ctx)
+{
+	return on_waking(ctx, false);
 }
 
 SEC("tp_btf/sched_wakeup")
@@ -257,8 +337,15 @@ int handle_wakeup(__u64 *ctx)
 		return 0;
 	if (thread->state == WIRE_THREAD_RUNNING)
 		thread->waking = 0;	/* it did not sleep after all */
-	else if (thread->state == WIRE_THREAD_BLOCKED)
-		thread->wakeup = now;
+	if (thread->state != WIRE_THREAD_BLOCKED)
+		return 0;
+	thread->wakeup = now;
+	/* Since 6.18 it gets the CPU all the same, until it is about to leave the kernel. */
+	if (with_throttling && !throttled_by_task()) {
+		thread->throttled_clock = throttled_clock((void *)ctx[0]);
+		if (throttled_runqueue((void *)ctx[0]))
+			thread->next_flags |= WIRE_NEXT_THROTTLED;
+	}
 	return 0;
 }
 
@@ -271,8 +358,9 @@ int handle_wakeup_new(__u64 *ctx)
 
 	if (!thread)
 		return 0;
-	thread->waker_tid = bpf_get_current_pid_tgid();
-	thread->waker_context = waker_context(cpu);
+	waker_note(thread, cpu, false);
+	if (with_throttling)
+		thread->throttled_clock = throttled_clock((void *)ctx[0]);
 	thread->waking = now;
 	thread->wakeup = now;
 	return 0;

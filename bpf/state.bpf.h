@@ -14,6 +14,10 @@ char LICENSE[] __weak SEC("license") = "Dual BSD/GPL";
 /* Set by record/probes.c before loading. */
 const volatile bool use_task_storage __weak = true;	/* 6.2 and newer; else hashes by TID */
 const volatile bool keep_args __weak = true;		/* whole command lines, else argv[0] */
+const volatile bool with_syscalls __weak = true;
+const volatile bool with_throttling __weak = true;
+const volatile bool with_faults __weak = true;
+const volatile __u32 affinity_words __weak = 0;		/* of a thread's CPU mask; 0 without */
 
 /*
  * The recording is [start_ns, stop_ns): both are written by the recorder a moment before they
@@ -37,7 +41,15 @@ struct thread {
 	__u8 state;		/* enum wire_thread_state */
 	__u8 in_tree;
 	__u8 next_flags;	/* for its next row */
-	__u8 pad[6];
+	__u8 waker_vector;
+	__u8 pad;
+	__u16 syscall;		/* it sleeps in, number + 1 */
+	__u16 waker_syscall;
+	__u32 major_faults;	/* the task's counter, as of its last row */
+	__u32 affinity;		/* of the CPUs it may use, as of the last keyframe; 0 none yet */
+	__u64 reclaim;		/* when the reclaim it is in began; 0 in none */
+	__u32 throttled_clock;	/* of its group's runqueue, when its wait began */
+	__u32 pad2;
 };
 
 /* A CUDA call that has been entered. */
@@ -46,6 +58,8 @@ struct frame {
 	__u32 probe;
 	__u16 symbol;
 	__u8 kind, flags;
+	__u32 cpu, switches, page_events;	/* where it was entered, and that CPU's counts then */
+	__u32 pad;
 };
 
 struct call_stack {

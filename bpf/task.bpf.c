@@ -7,7 +7,7 @@
 #include "state.bpf.h"
 
 #define SIGNAL_GROUP_EXIT 0x4
-#define PF_KTHREAD 0x200000
+#define MASK_WORDS 128		/* of NR_CPUS 8192 */
 #define SIGINT 2
 #define SIGQUIT 3
 
@@ -20,6 +20,8 @@ volatile __u32 command_interrupts __weak = 0;
 
 /* bpf_map_lookup_percpu_elem: 07343110b293 (5.19). Without it pages pending at a keyframe read 0. */
 const volatile bool has_percpu_lookup __weak = false;
+
+volatile __u64 registers_seen __weak = 0;
 
 /* Threads whose state changed after this are in the next keyframe. */
 volatile __u64 keyframe_ns __weak = 0;
@@ -102,6 +104,7 @@ int handle_newtask(__u64 *ctx)
 		child->state = WIRE_THREAD_BLOCKED;
 		child->next_flags = WIRE_NEXT_FIRST;
 		child->in_tree = parent ? parent->in_tree : 0;
+		child->major_faults = task->maj_flt;
 	} else {
 		life_count(WIRE_SOURCE_STATE, now, false);
 	}
@@ -304,6 +307,10 @@ int snapshot(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
+	if (with_syscalls) {
+		registers_seen = bpf_task_pt_regs(task);	/* once stored it is a number */
+		registers_offset = registers_seen - (__u64)task->stack;
+	}
 	thread = thread_create(task);
 	task_fill(&row, task, WIRE_TASK_SNAPSHOT, bpf_ktime_get_ns());
 	if (row.tgid == recorder)
@@ -315,8 +322,10 @@ int snapshot(struct bpf_iter__task *ctx)
 	if (thread) {
 		if (row.flags & WIRE_TASK_TREE)
 			thread->in_tree = 1;
-		if (thread->state == WIRE_THREAD_UNKNOWN)
+		if (thread->state == WIRE_THREAD_UNKNOWN) {
 			thread->state = state_now(task);
+			thread->major_faults = task->maj_flt;
+		}
 	} else {
 		life_count(WIRE_SOURCE_STATE, row.h.ts, false);
 	}
@@ -350,6 +359,38 @@ static __always_inline __u64 latest(__u64 a, __u64 b)
 	return a > b ? a : b;
 }
 
+static __always_inline __u64 mask_word(struct task_struct *task, __u32 i)
+{
+	__u64 word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)((__u64)&task->cpus_mask + 8 * i));
+	return word;
+}
+
+/* The CPUs a thread may use, where they are not those of the last keyframe. */
+static __always_inline void affinity_write(struct seq_file *seq, struct task_struct *task,
+					   struct thread *thread, __u64 now)
+{
+	struct wire_affinity row = { .h = { WIRE_AFFINITY, task->pid, now } };
+	__u64 fold = 0, word;
+	long failed;
+	__u32 i;
+
+	for (i = 0; i < MASK_WORDS && i < affinity_words; i++)
+		fold = (fold ^ mask_word(task, i)) * 0x9e3779b97f4a7c15ull;
+	if (thread->affinity == ((__u32)(fold >> 32) | 1))
+		return;
+	row.tgid = task->tgid;
+	row.words = affinity_words;
+	failed = bpf_seq_write(seq, &row, sizeof(row));
+	for (i = 0; i < MASK_WORDS && i < affinity_words; i++) {
+		word = mask_word(task, i);
+		failed |= bpf_seq_write(seq, &word, sizeof(word));
+	}
+	if (!failed)	/* without room, the whole thread comes again */
+		thread->affinity = (__u32)(fold >> 32) | 1;
+}
+
 SEC("iter/task")
 int keyframe(struct bpf_iter__task *ctx)
 {
@@ -375,6 +416,8 @@ int keyframe(struct bpf_iter__task *ctx)
 			     thread->state == WIRE_THREAD_BLOCKED ? latest(thread->waking, thread->wakeup) : 0;
 	if (row.state == WIRE_THREAD_BLOCKED && row.runnable_since)
 		row.state = WIRE_THREAD_WAITING;
+	if (row.state == WIRE_THREAD_BLOCKED)
+		row.syscall = thread->syscall;
 	if (has_percpu_lookup && row.state == WIRE_THREAD_RUNNING && task->on_cpu) {
 		__u32 zero = 0;
 		struct wire_cpu *cpu = bpf_map_lookup_percpu_elem(&cpu_data, &zero, row.cpu);
@@ -390,5 +433,7 @@ int keyframe(struct bpf_iter__task *ctx)
 	bpf_seq_write(ctx->meta->seq, &row, sizeof(row));
 	if (row.open_calls)
 		open_calls_write(ctx->meta->seq, task, row.h.ts);
+	if (affinity_words && thread->in_tree)
+		affinity_write(ctx->meta->seq, task, thread, row.h.ts);
 	return 0;
 }

@@ -18,6 +18,10 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct refcount_struct {
+	atomic_t refs;
+};
+
 struct pid_namespace;
 
 struct upid {
@@ -54,6 +58,7 @@ struct rq;
 
 struct cfs_rq {
 	struct rq *rq;
+	int throttle_count;
 };
 
 struct sched_entity {
@@ -64,9 +69,18 @@ struct thread_info {
 	__u32 cpu;
 };
 
+struct cpumask {
+	unsigned long bits[1];
+};
+
+struct hrtimer {
+	__u8 is_soft;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
+	void *stack;
 	unsigned int flags;
 	int on_cpu;
 	int on_rq;
@@ -74,6 +88,8 @@ struct task_struct {
 	struct mm_struct *mm;
 	int exit_code;
 	unsigned int in_iowait:1;
+	struct cpumask cpus_mask;
+	unsigned long maj_flt;
 	pid_t pid;
 	pid_t tgid;
 	struct task_struct *real_parent;
@@ -109,6 +125,7 @@ struct user_pt_regs {
 };
 struct pt_regs {
 	struct user_pt_regs user_regs;
+	int syscallno;
 };
 #endif
 

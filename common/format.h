@@ -24,7 +24,7 @@ enum table {
 #define COLUMN(id, table, name, type, enc, text)
 #define END_TABLE(name)
 #include "columns.def"
-	TABLE_LIMIT = 17,		/* one more than the largest */
+	TABLE_LIMIT = 20,		/* one more than the largest */
 };
 
 /* Tables that describe the file itself: not in columns.def, never handed out by a reader. */
@@ -68,7 +68,7 @@ enum prev_state {
 };
 #define PREV_STATE_MASK		0x0f
 #define PREV_PREEMPTED		0x10
-#define PREV_THROTTLED		0x20	/* reserved */
+#define PREV_THROTTLED		0x20	/* its group had used up its CPU quota */
 #define PREV_IO_WAIT		0x40
 /* A switch is involuntary when PREV_PREEMPTED is set or the state is PREV_RUNNABLE. */
 
@@ -76,10 +76,21 @@ enum waker_context {
 	WAKER_NONE = 0, WAKER_TASK = 1, WAKER_SOFTIRQ = 2, WAKER_HARDIRQ = 3, WAKER_NMI = 4,
 	WAKER_UNKNOWN = 5,		/* this kernel does not tell */
 };
+/* What the interrupt was: a softirq's vector as the kernel numbers them, plus 1; from 32, a hard interrupt's kind. */
+enum waker_vector {
+	VECTOR_UNKNOWN = 0, VECTOR_HI = 1, VECTOR_TIMER = 2, VECTOR_NET_TX = 3, VECTOR_NET_RX = 4,
+	VECTOR_BLOCK = 5, VECTOR_IRQ_POLL = 6, VECTOR_TASKLET = 7, VECTOR_SCHED = 8,
+	VECTOR_HRTIMER = 9, VECTOR_RCU = 10,
+	VECTOR_HARD_TIMER = 32,		/* a high-resolution timer expired */
+	VECTOR_HARD_DEVICE = 33,	/* a device's handler ran */
+};
 #define NEXT_FLAG_FIRST		0x1	/* first time on a CPU since it was born */
 #define NEXT_FLAG_EARLY_WAKE	0x2	/* woken before it had left the CPU */
 #define NEXT_FLAG_UNKNOWN	0x4	/* no storage: next_off and next_wait are not known and 0 */
 #define NEXT_FLAG_PREEMPTED	0x8	/* next had left while still runnable: next_wait == next_off */
+
+#define NEXT_FLAG_THROTTLED	0x10	/* it waited because its group had used up its CPU quota */
+#define NEXT_FLAG_IO_WAIT	0x20	/* it slept in I/O wait, as PREV_IO_WAIT said when it left */
 
 #define CALL_FLAG_BYTES		0x1
 #define CALL_FLAG_KIND		0x2
@@ -87,6 +98,7 @@ enum waker_context {
 #define CALL_FLAG_READ_FAILED	0x8	/* an argument could not be read */
 #define CALL_FLAG_OPEN		0x10	/* never returned: its thread ended; ts is the end */
 #define CALL_FLAG_ABANDONED	0x20	/* never returned: its stack frame was left (longjmp) */
+#define CALL_FLAG_PAGES		0x40	/* page_events is known: no switch between entry and return */
 
 enum state_kind { STATE_KIND_THREAD = 1, STATE_KIND_COVERAGE = 2, STATE_KIND_OPEN_CALL = 3 };
 enum thread_state { THREAD_RUNNING = 1, THREAD_WAITING = 2, THREAD_BLOCKED = 3 };
@@ -94,6 +106,8 @@ enum thread_state { THREAD_RUNNING = 1, THREAD_WAITING = 2, THREAD_BLOCKED = 3 }
 #define SYSTEM_FLAG_LOAD	0x1
 #define SYSTEM_FLAG_MEMORY	0x2
 #define SYSTEM_FLAG_PSI		0x4
+
+enum reclaim_kind { RECLAIM_GLOBAL = 1, RECLAIM_CGROUP = 2 };
 
 enum cuda_layer { LAYER_RUNTIME = 1, LAYER_DRIVER = 2 };
 enum cuda_category {
@@ -112,7 +126,7 @@ enum event_source {
 	SOURCE_SWITCH = 1, SOURCE_WAKING = 2, SOURCE_WAKEUP = 3, SOURCE_WAKEUP_NEW = 4,
 	SOURCE_MIGRATE = 5, SOURCE_PAGE_ALLOC = 6, SOURCE_FORK = 7, SOURCE_EXEC = 8,
 	SOURCE_EXIT = 9, SOURCE_RENAME = 10, SOURCE_CALL_ENTRY = 11, SOURCE_CALL_RETURN = 12,
-	SOURCE_MMAP = 13, SOURCE_STATE = 14, SOURCE_LIMIT = 15,
+	SOURCE_MMAP = 13, SOURCE_STATE = 14, SOURCE_INTERRUPT = 15, SOURCE_RECLAIM = 16, SOURCE_LIMIT = 17,
 };
 enum loss_reason {
 	LOSS_RING_FULL = 1, LOSS_NO_STORAGE = 2, LOSS_TOO_DEEP = 3, LOSS_WRITE_FAILED = 4,
@@ -125,8 +139,10 @@ enum loss_reason {
  * Recording: record.version, record.command, record.start and record.stop (monotonic ns),
  * record.uid, record.cwd, record.exit_status (of the command), record.options,
  * record.buffer (bytes a CPU and ring), record.error (why recording failed after the start),
+ * record.page_fault_ns (time of the first touch of a page, measured at start),
  * record.probe_call_ns (time a probed call takes longer, calibrated) and record.probe_inside_ns (the
  * part of it inside the recorded duration), record.pid (the command's), record.commands_left_out
- * (command lines not stored, after 32 MiB of them; absent: none).
+ * (command lines not stored, after 32 MiB of them; absent: none), record.without (sources switched
+ * off, a comma between; absent: none), record.lacks (sources this kernel does not have, likewise).
  */
 #endif

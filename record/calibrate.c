@@ -2,10 +2,14 @@
 #include "calibrate.h"
 #include <link.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "hostinfo.h"
 
 #define CALLS 512
 #define DRAIN_CALLS 32
+#define PAGES 256
+#define PAGE_ROUNDS 9
 #define SYMBOL_NONE 0		/* any row: the argument it reads is not looked at */
 
 /* Begins as library functions do, with a push: the price of a probe hangs on the instruction it replaces. */
@@ -87,6 +91,28 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *data)
 		return 1;
 	}
 	return 0;
+}
+
+uint64_t calibrate_page(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	uint64_t ns[PAGE_ROUNDS];
+
+	for (int round = 0; round < PAGE_ROUNDS; round++) {
+		volatile char *memory = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
+					     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		uint64_t begin;
+
+		if (memory == MAP_FAILED)
+			return 0;
+		madvise((void *)memory, PAGES * page, MADV_NOHUGEPAGE);
+		begin = hostinfo_now();
+		for (size_t i = 0; i < PAGES; i++)
+			memory[i * page] = 1;
+		ns[round] = (hostinfo_now() - begin) / PAGES;
+		munmap((void *)memory, PAGES * page);
+	}
+	return median(ns, PAGE_ROUNDS);
 }
 
 int calibrate(struct probes *p, struct calibration *c, struct error *e)

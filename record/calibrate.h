@@ -13,6 +13,9 @@ struct calibration {
 	uint64_t inside_ns;	/* the recorded duration of a call that takes no time, median */
 };
 
+/* What the first touch of a page takes here, in ns: median of a few rounds. 0: could not be measured. */
+uint64_t calibrate_page(void);
+
 /* ERROR_UNSUPPORTED where it cannot be done; the recording need not fail for it. */
 int calibrate(struct probes *p, struct calibration *c, struct error *e);
 #endif

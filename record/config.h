@@ -25,6 +25,8 @@ struct config {
 	bool as_root;			/* under sudo: do not run the command as the invoking user */
 	uint64_t buffer;		/* bytes a CPU and ring, a power of two */
 	const char *ops;		/* --ops as typed, or NULL */
+	const char *without_list;	/* --without as typed, or NULL */
+	unsigned int without;		/* the same, enum sources */
 	bool enabled[CUDA_SYMBOLS_MAX];	/* by row of cuda_api.def */
 	char **command;			/* argv of the command, NULL-terminated */
 	const char *options;		/* the options as typed, for record.options */

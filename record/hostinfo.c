@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #define ANCHOR_TRIES 20
+#define INITIAL_PID_NAMESPACE 0xeffffffcu	/* PROC_PID_INIT_INO */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -175,6 +177,13 @@ int hostinfo_anchor(struct writer *w)
 	row.realtime = (int64_t)row.ts + realtime;
 	row.boottime = (int64_t)row.ts + boottime;
 	return writer_row(w, TABLE_anchor, 0, &row);
+}
+
+bool hostinfo_initial_pids(void)
+{
+	struct stat ns;
+
+	return !stat("/proc/self/ns/pid", &ns) && ns.st_ino == INITIAL_PID_NAMESPACE;
 }
 
 void hostinfo_cgroup(char *path, size_t size)

@@ -5,6 +5,7 @@
  * Facts about the host and the recording as rows of table info (keys: common/format.h), and
  * clock anchors. What cannot be read is left out, never guessed.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "../common/error.h"
@@ -26,6 +27,9 @@ int hostinfo_write(struct writer *w, const struct config *c, uid_t uid);
  * CLOCK_MONOTONIC, the closest of several tries. Returns 0 or the writer's error.
  */
 int hostinfo_anchor(struct writer *w);
+
+/* Whether PIDs mean here what they mean to the kernel. */
+bool hostinfo_initial_pids(void);
 
 /* CLOCK_MONOTONIC now, in ns. */
 uint64_t hostinfo_now(void);

@@ -2,6 +2,7 @@
 #include "ingest.h"
 #include <stdlib.h>
 #include <string.h>
+#include "affinity.h"
 #include "cuda_api.h"
 #include "hostinfo.h"
 
@@ -31,6 +32,11 @@ SAME(WIRE_PREV_DEAD, PREV_DEAD);
 SAME(WIRE_PREV_OTHER, PREV_OTHER);
 SAME(WIRE_PREV_PREEMPTED, PREV_PREEMPTED);
 SAME(WIRE_PREV_IO_WAIT, PREV_IO_WAIT);
+SAME(WIRE_PREV_THROTTLED, PREV_THROTTLED);
+SAME(WIRE_VECTOR_HARD_TIMER, VECTOR_HARD_TIMER);
+SAME(WIRE_VECTOR_HARD_DEVICE, VECTOR_HARD_DEVICE);
+SAME(WIRE_RECLAIM_GLOBAL, RECLAIM_GLOBAL);
+SAME(WIRE_RECLAIM_CGROUP, RECLAIM_CGROUP);
 SAME(WIRE_WAKER_TASK, WAKER_TASK);
 SAME(WIRE_WAKER_SOFTIRQ, WAKER_SOFTIRQ);
 SAME(WIRE_WAKER_HARDIRQ, WAKER_HARDIRQ);
@@ -40,12 +46,15 @@ SAME(WIRE_NEXT_FIRST, NEXT_FLAG_FIRST);
 SAME(WIRE_NEXT_EARLY_WAKE, NEXT_FLAG_EARLY_WAKE);
 SAME(WIRE_NEXT_UNKNOWN, NEXT_FLAG_UNKNOWN);
 SAME(WIRE_NEXT_PREEMPTED, NEXT_FLAG_PREEMPTED);
+SAME(WIRE_NEXT_THROTTLED, NEXT_FLAG_THROTTLED);
+SAME(WIRE_NEXT_IO_WAIT, NEXT_FLAG_IO_WAIT);
 SAME(WIRE_CALL_BYTES, CALL_FLAG_BYTES);
 SAME(WIRE_CALL_KIND, CALL_FLAG_KIND);
 SAME(WIRE_CALL_STREAM, CALL_FLAG_STREAM);
 SAME(WIRE_CALL_READ_FAILED, CALL_FLAG_READ_FAILED);
 SAME(WIRE_CALL_OPEN, CALL_FLAG_OPEN);
 SAME(WIRE_CALL_ABANDONED, CALL_FLAG_ABANDONED);
+SAME(WIRE_CALL_PAGES, CALL_FLAG_PAGES);
 SAME(WIRE_THREAD_RUNNING, THREAD_RUNNING);
 SAME(WIRE_THREAD_WAITING, THREAD_WAITING);
 SAME(WIRE_THREAD_BLOCKED, THREAD_BLOCKED);
@@ -58,6 +67,9 @@ SAME(WIRE_SOURCE_CALL_RETURN, SOURCE_CALL_RETURN);
 SAME(WIRE_SOURCE_PAGE_ALLOC, SOURCE_PAGE_ALLOC);
 SAME(WIRE_SOURCE_RENAME, SOURCE_RENAME);
 SAME(WIRE_SOURCE_STATE, SOURCE_STATE);
+SAME(WIRE_SOURCE_INTERRUPT, SOURCE_INTERRUPT);
+SAME(WIRE_SOURCE_RECLAIM, SOURCE_RECLAIM);
+SAME(WIRE_SOURCE_LIMIT, SOURCE_LIMIT);
 
 struct ingest {
 	struct writer *w;
@@ -68,6 +80,8 @@ struct ingest {
 	size_t ncalls;
 	uint8_t *tree;			/* a bit per PID: processes of the tree */
 	uint8_t *listed;		/* a bit per TID: threads that had a task row */
+	void (*on_process)(void *context, uint32_t tgid);
+	void *context;
 };
 
 int ingest_open(struct ingest **out, struct writer *w, struct error *e)
@@ -83,6 +97,13 @@ int ingest_open(struct ingest **out, struct writer *w, struct error *e)
 		return error_set(e, ERROR_MEMORY, "out of memory");
 	in->w = w;
 	return 0;
+}
+
+void ingest_processes(struct ingest *in, void (*on_process)(void *context, uint32_t tgid),
+		      void *context)
+{
+	in->on_process = on_process;
+	in->context = context;
 }
 
 static void bit_set(uint8_t *bits, uint32_t pid, bool value)
@@ -119,6 +140,8 @@ static void on_switch(struct ingest *in, unsigned int cpu, const struct wire_swi
 		.wake_latency = record->wake_latency, .waker_tid = record->waker_tid,
 		.waker_context = record->waker_context, .migrated_from = record->migrated_from,
 		.migrated_wait = record->migrated_wait, .next_flags = record->next_flags,
+		.next_syscall = record->syscall, .waker_syscall = record->waker_syscall,
+		.waker_vector = record->waker_vector, .prev_major_faults = record->major_faults,
 	};
 
 	in->rows[SOURCE_SWITCH]++;
@@ -132,6 +155,16 @@ static void on_pages(struct ingest *in, unsigned int cpu, const struct wire_page
 	};
 
 	writer_row(in->w, TABLE_page, cpu, &row);
+}
+
+static void on_reclaim(struct ingest *in, unsigned int cpu, const struct wire_reclaim *record)
+{
+	struct row_reclaim row = {
+		.ts = record->h.ts, .duration = record->duration, .tid = record->h.tid,
+		.kind = record->kind, .pages = record->pages,
+	};
+
+	writer_row(in->w, TABLE_reclaim, cpu, &row);
 }
 
 static void calls_count(struct ingest *in, uint32_t probe)
@@ -156,6 +189,7 @@ static void on_call(struct ingest *in, unsigned int cpu, const struct wire_call 
 		.operation = cuda_symbol_operation(record->symbol), .probe = record->probe,
 		.depth = record->depth, .bytes = record->bytes, .kind = record->kind, .stream = record->stream,
 		.code = (uint64_t)(int64_t)record->code, .flags = record->flags, .tgid = record->tgid,
+		.page_events = record->page_events,
 	};
 
 	in->rows[SOURCE_CALL_RETURN]++;
@@ -222,9 +256,11 @@ static void on_state(struct ingest *in, const struct wire_state *record)
 		.ts = record->h.ts, .kind = STATE_KIND_THREAD, .cpu = record->cpu, .tid = record->h.tid,
 		.tgid = record->tgid, .state = record->state, .since = record->since,
 		.runnable_since = record->runnable_since, .page_events = record->page_events,
-		.pages = record->pages, .depth = record->open_calls,
+		.pages = record->pages, .depth = record->open_calls, .syscall = record->syscall,
 	};
 
+	if (record->h.tid == record->tgid && ingest_in_tree(in, record->tgid) && in->on_process)
+		in->on_process(in->context, record->tgid);
 	writer_row(in->w, TABLE_state, 0, &row);
 }
 
@@ -239,6 +275,16 @@ static void on_open_call(struct ingest *in, const struct wire_open_call *record)
 	writer_row(in->w, TABLE_state, 0, &row);
 }
 
+static void on_affinity(struct ingest *in, const struct wire_affinity *record)
+{
+	struct row_affinity row = { .ts = record->h.ts, .tid = record->h.tid, .tgid = record->tgid };
+	char list[AFFINITY_TEXT];
+
+	row.count = affinity_list((const uint64_t *)record->mask, record->words, list);
+	row.cpus = writer_string(in->w, list, strlen(list));
+	writer_row(in->w, TABLE_affinity, 0, &row);
+}
+
 void ingest_record(void *context, unsigned int cpu, const struct wire_header *record, size_t size)
 {
 	switch (record->kind) {
@@ -247,6 +293,12 @@ void ingest_record(void *context, unsigned int cpu, const struct wire_header *re
 		break;
 	case WIRE_PAGES:
 		on_pages(context, cpu, (const void *)record);
+		break;
+	case WIRE_RECLAIM:
+		on_reclaim(context, cpu, (const void *)record);
+		break;
+	case WIRE_AFFINITY:
+		on_affinity(context, (const void *)record);
 		break;
 	case WIRE_CALL:
 		on_call(context, cpu, (const void *)record);

@@ -17,6 +17,10 @@ struct ingest;
 /* The writer must outlive the ingest. */
 int ingest_open(struct ingest **in, struct writer *w, struct error *e);
 
+/* Have each process of the tree told at each keyframe, by its initial PID. */
+void ingest_processes(struct ingest *in, void (*on_process)(void *context, uint32_t tgid),
+		      void *context);
+
 /* A probes_sink; context is the struct ingest. */
 void ingest_record(void *context, unsigned int cpu, const struct wire_header *record, size_t size);
 

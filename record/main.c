@@ -8,6 +8,7 @@
 #include "../common/options.h"
 #include "config.h"
 #include "session.h"
+#include "sources.h"
 
 static struct config config = {
 	.output = CONFIG_OUTPUT_DEFAULT,
@@ -26,6 +27,8 @@ static const struct option_row options[] = {
 	  "of command lines store argv[0] only: they may hold secrets", 0, 0 },
 	{ "ops", 0, OPTION_STRING, &config.ops, "LIST",
 	  "record only these CUDA operations or categories (launch,cudaMalloc*)", 0, 0 },
+	{ "without", 0, OPTION_STRING, &config.without_list, "LIST",
+	  "leave out interrupts, syscalls, throttling, faults, reclaim, cgroups, affinity", 0, 0 },
 	{ "as-root", 0, OPTION_FLAG, &config.as_root, NULL,
 	  "under sudo, run the command as root", 0, 0 },
 	{ "help", 'h', OPTION_HELP, NULL, NULL, "print this text", 0, 0 },
@@ -95,6 +98,8 @@ static int validate(struct config *c, char **operands, struct error *e)
 		return error_set(e, ERROR_USAGE, "--output: an empty name");
 	c->command = operands;
 	c->buffer = round_up(c->buffer);
+	if (sources_parse(c->without_list, &c->without, e))
+		return ERROR_USAGE;
 	return cuda_api_select(c->ops, c->enabled, e);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "probes.h"
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "../bpf/argument.h"
+#include "affinity.h"
 #include "cuda_api.h"
+#include "features.h"
+#include "sources.h"
 
 /* The skeleton carries the type of the rodata array by name only. */
 struct symbol_spec {
@@ -35,6 +37,7 @@ struct probes {
 	struct ring_cpu life_cpu;
 	struct uprobes uprobes;
 	struct probes_config rehearsal;	/* the real one, meanwhile */
+	unsigned int lacks;
 };
 
 static int quiet(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -43,83 +46,6 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list argu
 		return vfprintf(stderr, format, arguments);
 	(void)level;
 	return 0;
-}
-
-static bool btf_has(const struct btf *btf, const char *name, unsigned int kind)
-{
-	return btf__find_by_name_kind(btf, name, kind) >= 0;
-}
-
-/* Whether an enum of the kernel has that value. */
-static bool enum_has(const struct btf *btf, const char *tag, const char *name)
-{
-	int id = btf__find_by_name_kind(btf, tag, BTF_KIND_ENUM);
-	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, id);
-
-	for (unsigned int i = 0; type && i < btf_vlen(type); i++)
-		if (!strcmp(btf__name_by_offset(btf, btf_enum(type)[i].name_off), name))
-			return true;
-	return false;
-}
-
-/* Number of arguments of a tracepoint, its own first one left out; 0 when it is not there. */
-static unsigned int tracepoint_arguments(const struct btf *btf, const char *name)
-{
-	int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
-	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, id);
-
-	if (type)
-		type = btf__type_by_id(btf, type->type);
-	if (type && btf_is_ptr(type))
-		type = btf__type_by_id(btf, type->type);
-	return type && btf_is_func_proto(type) && btf_vlen(type) ? btf_vlen(type) - 1u : 0;
-}
-
-/* Offset of a per-CPU variable from the start of its section, or -1. */
-static int64_t percpu_offset(const struct btf *btf, const char *name)
-{
-	int section = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
-	int variable = btf__find_by_name_kind(btf, name, BTF_KIND_VAR);
-	const struct btf_type *type = section < 0 ? NULL : btf__type_by_id(btf, section);
-	const struct btf_var_secinfo *info = type ? btf_var_secinfos(type) : NULL;
-
-	for (unsigned int i = 0; info && variable >= 0 && i < btf_vlen(type); i++)
-		if (info[i].type == (unsigned int)variable)
-			return info[i].offset;
-	return -1;
-}
-
-/* Offset of a 4-byte member of a struct, or -1. Only the top level and anonymous members are searched. */
-static int64_t member_offset(const struct btf *btf, int id, const char *name)
-{
-	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, id);
-
-	if (!type || !btf_is_composite(type))
-		return -1;
-	for (unsigned int i = 0; i < btf_vlen(type); i++) {
-		const struct btf_member *member = btf_members(type) + i;
-		const char *own = btf__name_by_offset(btf, member->name_off);
-		int64_t inner = *own ? -1 : member_offset(btf, member->type, name);
-
-		if (!strcmp(own, name))
-			return btf_member_bit_offset(type, i) / 8;
-		if (inner >= 0)
-			return btf_member_bit_offset(type, i) / 8 + inner;
-	}
-	return -1;
-}
-
-/* See preempt_count() in bpf/compat.bpf.h. */
-static int64_t preempt_count_distance(const struct btf *btf)
-{
-	int64_t runqueues = percpu_offset(btf, "runqueues");
-	int64_t count = percpu_offset(btf, "__preempt_count");
-	int64_t hot = percpu_offset(btf, "pcpu_hot");
-	int64_t member = member_offset(btf, btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT), "preempt_count");
-
-	if (count < 0 && hot >= 0 && member >= 0)
-		count = hot + member;
-	return runqueues >= 0 && count >= 0 ? count - runqueues : 0;
 }
 
 static void specs_fill(struct symbol_spec *specs)
@@ -131,14 +57,10 @@ static void specs_fill(struct symbol_spec *specs)
 	}
 }
 
-static void uprobes_choose(struct probes *p, const struct btf *btf)
+static void uprobes_choose(struct probes *p, enum uprobes_kind kind)
 {
 	struct ingero *skel = p->skel;
-	enum uprobes_kind kind = UPROBES_EVENTS;
 
-	if (btf_has(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT))
-		kind = btf_has(btf, "bpf_session_is_return", BTF_KIND_FUNC) && enum_has(btf, "bpf_attach_type", "BPF_TRACE_UPROBE_SESSION") ?
-		       UPROBES_SESSION : UPROBES_MULTI;
 	p->uprobes.kind = kind;
 	bpf_program__set_autoload(skel->progs.call_session, kind == UPROBES_SESSION);
 	bpf_program__set_autoload(skel->progs.call_entry, kind != UPROBES_SESSION);
@@ -148,30 +70,109 @@ static void uprobes_choose(struct probes *p, const struct btf *btf)
 	bpf_program__set_expected_attach_type(skel->progs.call_return, (enum bpf_attach_type)kind);
 }
 
-/* Choose among what this kernel has; everything is looked up, no version is compared. */
+struct attachment {
+	struct bpf_program *program;
+	struct bpf_link **link;
+	const char *tracepoint;
+	unsigned int source;		/* enum wire_source, or 0 */
+	unsigned int set;		/* enum sources: what it is for; 0: no recording without it */
+};
+
+#define ATTACHMENTS 22
+
+/* In order: process life first, so that no task is born without storage; switches last. */
+static void attachments(struct probes *p, struct attachment all[ATTACHMENTS])
+{
+	struct ingero *s = p->skel;
+#define ATTACH(name, tracepoint, ...) \
+	{ s->progs.handle_##name, &s->links.handle_##name, tracepoint, __VA_ARGS__ }
+#define INTERRUPT WIRE_SOURCE_INTERRUPT, SOURCES_INTERRUPTS
+#define RECLAIM WIRE_SOURCE_RECLAIM, SOURCES_RECLAIM
+	const struct attachment rows[ATTACHMENTS] = {
+		ATTACH(newtask, "task_newtask", WIRE_SOURCE_FORK, 0),
+		ATTACH(exec, "sched_process_exec", WIRE_SOURCE_EXEC, 0),
+		ATTACH(exit, "sched_process_exit", WIRE_SOURCE_EXIT, 0),
+		ATTACH(rename, "task_rename", WIRE_SOURCE_RENAME, 0),
+		ATTACH(signal, "signal_generate", 0, 0),
+		ATTACH(softirq, "softirq_entry", INTERRUPT),
+		ATTACH(irq_entry, "irq_handler_entry", INTERRUPT),
+		ATTACH(irq_exit, "irq_handler_exit", INTERRUPT),
+		ATTACH(timer_entry, "hrtimer_expire_entry", INTERRUPT),
+		ATTACH(timer_exit, "hrtimer_expire_exit", INTERRUPT),
+		ATTACH(reclaim_begin, "mm_vmscan_direct_reclaim_begin", RECLAIM),
+		ATTACH(reclaim_end, "mm_vmscan_direct_reclaim_end", RECLAIM),
+		ATTACH(memcg_reclaim_begin, "mm_vmscan_memcg_reclaim_begin", RECLAIM),
+		ATTACH(memcg_reclaim_end, "mm_vmscan_memcg_reclaim_end", RECLAIM),
+		ATTACH(waking, "sched_waking", WIRE_SOURCE_WAKING, 0),
+		ATTACH(waking_old, "sched_waking", WIRE_SOURCE_WAKING, 0),
+		ATTACH(wakeup, "sched_wakeup", WIRE_SOURCE_WAKEUP, 0),
+		ATTACH(wakeup_new, "sched_wakeup_new", WIRE_SOURCE_WAKEUP_NEW, 0),
+		ATTACH(migrate, "sched_migrate_task", WIRE_SOURCE_MIGRATE, 0),
+		ATTACH(page_alloc, "mm_page_alloc", WIRE_SOURCE_PAGE_ALLOC, 0),
+		ATTACH(switch, "sched_switch", WIRE_SOURCE_SWITCH, 0),
+		ATTACH(switch_old, "sched_switch", WIRE_SOURCE_SWITCH, 0),
+	};
+#undef ATTACH
+#undef INTERRUPT
+#undef RECLAIM
+
+	memcpy(all, rows, sizeof(rows));
+}
+
+/* What is switched off or not there is not loaded, and left out of the programs that are. */
+static void sources_choose(struct probes *p, const struct features *f)
+{
+	struct ingero *skel = p->skel;
+	struct attachment all[ATTACHMENTS];
+	unsigned int off = p->config.without;
+
+	attachments(p, all);
+	for (size_t i = 0; i < ATTACHMENTS; i++) {
+		if (!all[i].set || features_tracepoint(f, all[i].tracepoint))
+			continue;
+		p->lacks |= all[i].set;
+	}
+	if (!f->task_pt_regs)
+		p->lacks |= SOURCES_SYSCALLS;
+	if (!f->throttling)
+		p->lacks |= SOURCES_THROTTLING;
+	off |= p->lacks;
+	p->lacks &= ~p->config.without;
+	for (size_t i = 0; i < ATTACHMENTS; i++)
+		if (off & all[i].set)
+			bpf_program__set_autoload(all[i].program, false);
+	skel->rodata->with_syscalls = !(off & SOURCES_SYSCALLS);
+	skel->rodata->with_throttling = !(off & SOURCES_THROTTLING);
+	skel->rodata->with_faults = !(off & SOURCES_FAULTS);
+	skel->rodata->affinity_words = off & SOURCES_AFFINITY ? 0 : (p->ncpus + 63) / 64;
+}
+
+/* Choose among what this kernel has. */
 static int features_choose(struct probes *p, struct error *e)
 {
 	struct ingero *skel = p->skel;
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool storage;
+	struct features f;
+	int err = features_read(&f, e);
 
-	if (!btf) {
-		error_set(e, ERROR_UNSUPPORTED, "this kernel has no BTF: \"/sys/kernel/btf/vmlinux\" cannot be read");
-		return error_hint(e, "a kernel with CONFIG_DEBUG_INFO_BTF=y is needed; in a container, mount /sys");
-	}
-	storage = btf_has(btf, "bpf_task_storage_get_recur", BTF_KIND_FUNC);
-	skel->rodata->use_task_storage = storage;
-	bpf_map__set_autocreate(skel->maps.threads, storage);
-	bpf_map__set_autocreate(skel->maps.call_stacks, storage);
-	if (!storage)	/* where every switch looks into it, it does not allocate */
+	if (err)
+		return err;
+	skel->rodata->use_task_storage = f.task_storage;
+	bpf_map__set_autocreate(skel->maps.threads, f.task_storage);
+	bpf_map__set_autocreate(skel->maps.call_stacks, f.task_storage);
+	if (!f.task_storage)	/* where every switch looks into it, it does not allocate */
 		bpf_map__set_map_flags(skel->maps.threads_by_tid, 0);
-	bpf_map__set_autocreate(skel->maps.call_stacks_by_tid, !storage);
-	skel->rodata->switch_has_prev_state = tracepoint_arguments(btf, "btf_trace_sched_switch") > 3;
-	skel->rodata->preempt_count_distance = preempt_count_distance(btf);
-	skel->rodata->has_percpu_lookup = enum_has(btf, "bpf_func_id", "BPF_FUNC_map_lookup_percpu_elem");
+	bpf_map__set_autocreate(skel->maps.call_stacks_by_tid, !f.task_storage);
+	skel->rodata->switch_has_prev_state = f.switch_has_prev_state;
+	skel->rodata->preempt_count_distance = f.preempt_count_distance;
+	skel->rodata->has_percpu_lookup = f.percpu_lookup;
 	skel->rodata->keep_args = p->config.keep_args;
-	uprobes_choose(p, btf);
-	btf__free(btf);
+	bpf_program__set_autoload(skel->progs.handle_switch, f.rdonly_cast);
+	bpf_program__set_autoload(skel->progs.handle_waking, f.rdonly_cast);
+	bpf_program__set_autoload(skel->progs.handle_switch_old, !f.rdonly_cast);
+	bpf_program__set_autoload(skel->progs.handle_waking_old, !f.rdonly_cast);
+	uprobes_choose(p, f.uprobes);
+	sources_choose(p, &f);
+	features_release(&f);
 	specs_fill((void *)skel->rodata->symbol_specs);
 	return 0;
 }
@@ -208,36 +209,27 @@ static int ring_add(struct probes *p, int fd, struct ring_cpu *cpu)
 }
 
 /*
- * Whether a possible CPU is there. Virtual machines may announce hundreds that never come: these
- * get the smallest ring. One that does come is counted in full, and loses what does not fit.
+ * Size of a CPU's rings. Virtual machines may announce hundreds of CPUs that never come: these get
+ * the smallest. One that does come is counted in full, and loses what does not fit.
  */
-static bool cpu_online(unsigned int cpu)
+static uint64_t ring_size(const struct probes *p, const uint64_t online[AFFINITY_WORDS],
+			  unsigned int cpu)
 {
-	FILE *file = fopen("/sys/devices/system/cpu/online", "re");
-	unsigned int first, last;
-	bool found = !file;
+	bool there = cpu >= 64 * AFFINITY_WORDS || online[cpu / 64] >> cpu % 64 & 1;
 
-	while (file && !found && fscanf(file, "%u", &first) == 1) {
-		last = first;
-		if (fscanf(file, "-%u", &last) != 1)
-			last = first;
-		found = cpu >= first && cpu <= last;
-		if (fgetc(file) != ',')
-			break;
-	}
-	if (file)
-		fclose(file);
-	return found;
+	return there ? p->config.buffer : (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static int rings_open(struct probes *p, struct error *e)
 {
 	int switches = bpf_map__fd(p->skel->maps.switch_rings);
 	int calls = bpf_map__fd(p->skel->maps.call_rings);
+	uint64_t online[AFFINITY_WORDS];
 
+	affinity_online(online);
 	for (unsigned int i = 0; i < p->ncpus; i++) {
 		struct ring_cpu *cpu = &p->cpus[i];
-		uint64_t size = cpu_online(i) ? p->config.buffer : (uint64_t)sysconf(_SC_PAGESIZE);
+		uint64_t size = ring_size(p, online, i);
 
 		cpu->switch_fd = ring_make(switches, i, size);
 		cpu->call_fd = ring_make(calls, i, size);
@@ -355,34 +347,44 @@ int probes_rehearsed(struct probes *p, struct error *e)
 	return err;
 }
 
-struct attachment {
-	struct bpf_program *program;
-	struct bpf_link **link;
-	const char *name;
-};
-
 int probes_attach(struct probes *p, struct error *e)
 {
-	struct ingero *s = p->skel;
-	/* Process life first, so that no task is born without storage; switches last. */
-	struct attachment all[] = {
-		{ s->progs.handle_newtask, &s->links.handle_newtask, "task_newtask" },
-		{ s->progs.handle_exec, &s->links.handle_exec, "sched_process_exec" },
-		{ s->progs.handle_exit, &s->links.handle_exit, "sched_process_exit" },
-		{ s->progs.handle_rename, &s->links.handle_rename, "task_rename" },
-		{ s->progs.handle_signal, &s->links.handle_signal, "signal_generate" },
-		{ s->progs.handle_waking, &s->links.handle_waking, "sched_waking" },
-		{ s->progs.handle_wakeup, &s->links.handle_wakeup, "sched_wakeup" },
-		{ s->progs.handle_wakeup_new, &s->links.handle_wakeup_new, "sched_wakeup_new" },
-		{ s->progs.handle_migrate, &s->links.handle_migrate, "sched_migrate_task" },
-		{ s->progs.handle_page_alloc, &s->links.handle_page_alloc, "mm_page_alloc" },
-		{ s->progs.handle_switch, &s->links.handle_switch, "sched_switch" },
-	};
+	struct attachment all[ATTACHMENTS];
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	attachments(p, all);
+	for (size_t i = 0; i < ATTACHMENTS; i++) {
+		if (!bpf_program__autoload(all[i].program))
+			continue;
 		*all[i].link = bpf_program__attach(all[i].program);
+		if (!*all[i].link && !all[i].set)
+			return error_system(e, "tracepoint \"%s\" cannot be attached", all[i].tracepoint);
 		if (!*all[i].link)
-			return error_system(e, "tracepoint \"%s\" cannot be attached", all[i].name);
+			p->lacks |= all[i].set;
+	}
+	return 0;
+}
+
+unsigned int probes_lacks(const struct probes *p)
+{
+	return p->lacks;
+}
+
+/* Size of the record at the start of so many bytes; 0 when they do not tell. */
+static size_t record_size(const struct wire_header *record, size_t have)
+{
+	const struct wire_affinity *affinity = (const void *)record;
+
+	switch (record->kind) {
+	case WIRE_TASK:
+		return sizeof(struct wire_task);
+	case WIRE_STATE:
+		return sizeof(struct wire_state);
+	case WIRE_OPEN_CALL:
+		return sizeof(struct wire_open_call);
+	case WIRE_AFFINITY:
+		if (have < sizeof(*affinity))
+			return 0;
+		return sizeof(*affinity) + affinity->words * sizeof(affinity->mask[0]);
 	}
 	return 0;
 }
@@ -390,10 +392,6 @@ int probes_attach(struct probes *p, struct error *e)
 /* Run an iterator program to its end and hand its records to the sink. */
 static int iterate(struct probes *p, struct bpf_program *program, struct bpf_link **link, struct error *e)
 {
-	static const size_t sizes[] = {
-		[WIRE_TASK] = sizeof(struct wire_task), [WIRE_STATE] = sizeof(struct wire_state),
-		[WIRE_OPEN_CALL] = sizeof(struct wire_open_call),
-	};
 	_Alignas(8) char buffer[65536];
 	size_t have = 0;
 	ssize_t n;
@@ -410,7 +408,7 @@ static int iterate(struct probes *p, struct bpf_program *program, struct bpf_lin
 		have += n > 0 ? n : 0;
 		while (have - at >= sizeof(struct wire_header)) {
 			struct wire_header *record = (void *)(buffer + at);
-			size_t size = record->kind < sizeof(sizes) / sizeof(sizes[0]) ? sizes[record->kind] : 0;
+			size_t size = record_size(record, have - at);
 
 			if (!size || have - at < size)
 				break;
@@ -478,18 +476,13 @@ int probes_drain(struct probes *p, struct error *e)
 
 void probes_detach(struct probes *p)
 {
-	struct ingero *s = p->skel;
-	struct bpf_link **links[] = {
-		&s->links.handle_switch, &s->links.handle_page_alloc,
-		&s->links.handle_migrate, &s->links.handle_wakeup_new, &s->links.handle_wakeup,
-		&s->links.handle_waking, &s->links.handle_rename, &s->links.handle_exit,
-		&s->links.handle_exec, &s->links.handle_newtask, &s->links.handle_signal,
-	};
+	struct attachment all[ATTACHMENTS];
 
+	attachments(p, all);
 	uprobes_release(&p->uprobes);
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		bpf_link__destroy(*links[i]);
-		*links[i] = NULL;
+	for (size_t i = ATTACHMENTS; i-- > 0;) {
+		bpf_link__destroy(*all[i].link);
+		*all[i].link = NULL;
 	}
 }
 
@@ -504,43 +497,56 @@ int probes_counters(struct probes *p, struct wire_cpu *by_cpu, struct error *e)
 
 	if (bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.cpu_data), &zero, by_cpu))
 		return error_system(e, "the programs' counters cannot be read");
+	/* Those at interrupts do nothing that can fail. */
+	for (unsigned int cpu = 0; cpu < p->ncpus; cpu++) {
+		struct wire_counter *counter = &by_cpu[cpu].counter[WIRE_SOURCE_INTERRUPT];
+
+		counter->entries = by_cpu[cpu].softirq_runs + by_cpu[cpu].hardirq_runs;
+		counter->emitted = counter->entries;
+	}
 	return 0;
 }
 
-static struct bpf_program *source_program(struct probes *p, unsigned int source)
+/* Runs of one program that the kernel skipped, -1 where it does not say. */
+static int64_t program_missed(const struct bpf_program *program)
 {
-	struct ingero *s = p->skel;
-	struct bpf_program *programs[WIRE_SOURCE_LIMIT] = {
-		[WIRE_SOURCE_SWITCH] = s->progs.handle_switch, [WIRE_SOURCE_WAKING] = s->progs.handle_waking,
-		[WIRE_SOURCE_WAKEUP] = s->progs.handle_wakeup,
-		[WIRE_SOURCE_WAKEUP_NEW] = s->progs.handle_wakeup_new,
-		[WIRE_SOURCE_MIGRATE] = s->progs.handle_migrate,
-		[WIRE_SOURCE_PAGE_ALLOC] = s->progs.handle_page_alloc,
-		[WIRE_SOURCE_FORK] = s->progs.handle_newtask, [WIRE_SOURCE_EXEC] = s->progs.handle_exec,
-		[WIRE_SOURCE_EXIT] = s->progs.handle_exit, [WIRE_SOURCE_RENAME] = s->progs.handle_rename,
-		[WIRE_SOURCE_CALL_ENTRY] = s->progs.call_entry, [WIRE_SOURCE_CALL_RETURN] = s->progs.call_return,
-	};
-	bool session = p->uprobes.kind == UPROBES_SESSION;
-
-	/* One program runs both ways: what it missed is counted once. */
-	if (session && (source == WIRE_SOURCE_CALL_ENTRY || source == WIRE_SOURCE_CALL_RETURN))
-		return source == WIRE_SOURCE_CALL_ENTRY ? s->progs.call_session : NULL;
-
-	return source < WIRE_SOURCE_LIMIT ? programs[source] : NULL;
-}
-
-int64_t probes_missed(struct probes *p, unsigned int source)
-{
-	struct bpf_program *program = source_program(p, source);
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
 
-	if (!program || bpf_program__fd(program) < 0)
+	if (bpf_program__fd(program) < 0)
 		return 0;
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) ||
 	    size < offsetof(struct bpf_prog_info, recursion_misses) + sizeof(info.recursion_misses))
 		return -1;
 	return info.recursion_misses;
+}
+
+static int64_t calls_missed(struct probes *p, unsigned int source)
+{
+	struct ingero *s = p->skel;
+
+	/* One program runs both ways: what it missed is counted once. */
+	if (p->uprobes.kind == UPROBES_SESSION)
+		return source == WIRE_SOURCE_CALL_ENTRY ? program_missed(s->progs.call_session) : 0;
+	return program_missed(source == WIRE_SOURCE_CALL_ENTRY ? s->progs.call_entry :
+								 s->progs.call_return);
+}
+
+int64_t probes_missed(struct probes *p, unsigned int source)
+{
+	struct attachment all[ATTACHMENTS];
+	int64_t missed, sum = 0;
+
+	if (source == WIRE_SOURCE_CALL_ENTRY || source == WIRE_SOURCE_CALL_RETURN)
+		return calls_missed(p, source);
+	attachments(p, all);
+	for (size_t i = 0; i < ATTACHMENTS; i++) {
+		missed = all[i].source == source ? program_missed(all[i].program) : 0;
+		if (missed < 0)
+			return missed;
+		sum += missed;
+	}
+	return sum;
 }
 
 int probes_losses(struct probes *p, unsigned int source, unsigned int slot, struct wire_loss *by_cpu)

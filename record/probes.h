@@ -25,6 +25,7 @@ typedef void (*probes_sink)(void *context, unsigned int cpu, const struct wire_h
 struct probes_config {
 	uint64_t buffer;		/* bytes of each ring, a power of two; two rings a CPU */
 	bool keep_args;			/* whole command lines */
+	unsigned int without;		/* enum sources */
 	probes_sink sink;
 	void *context;
 };
@@ -72,6 +73,8 @@ int probes_keyframe(struct probes *p, uint64_t since, struct error *e);
 void probes_detach(struct probes *p);
 
 unsigned int probes_cpus(const struct probes *p);	/* possible CPUs */
+/* enum sources that were wanted, but are not in this kernel; after probes_attach(). */
+unsigned int probes_lacks(const struct probes *p);
 
 /* Counters of one CPU; the caller's struct is filled. */
 int probes_counters(struct probes *p, struct wire_cpu *by_cpu, struct error *e);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "../common/log.h"
 #include "calibrate.h"
+#include "cgroups.h"
 #include "hostinfo.h"
 #include "ingest.h"
 #include "libraries.h"
@@ -17,6 +18,7 @@
 #include "mappings.h"
 #include "output.h"
 #include "probes.h"
+#include "sources.h"
 #include "sysstat.h"
 #include "tasks.h"
 #include "workload.h"
@@ -40,6 +42,7 @@ struct session {
 	struct libraries *libraries;
 	struct losses *losses;
 	struct sysstat *sysstat;
+	struct cgroups *cgroups;	/* NULL without */
 	int epoll_fd, timer_fd;
 	uint64_t start, stop;
 	uint64_t next_sample, next_keyframe, next_anchor, last_keyframe;
@@ -64,15 +67,20 @@ static int session_prepare(struct session *s, struct error *e)
 		err = ingest_open(&s->ingest, s->writer, e);
 	if (!err)
 		err = sysstat_open(&s->sysstat, e);
+	if (!err && !(c->without & SOURCES_CGROUPS))
+		err = cgroups_open(&s->cgroups, "/proc", e);
 	return err;
 }
 
 /* The price of a probe, for the report to state. */
 static void session_calibrate(struct session *s)
 {
+	unsigned long long page = calibrate_page();
 	struct calibration c;
 	struct error e = { 0 };
 
+	if (page)
+		hostinfo_put(s->writer, "record.page_fault_ns", "%llu", page);
 	if (calibrate(s->probes, &c, &e)) {
 		log_detail("the cost of a probe is not known: %s", e.text);
 		return;
@@ -96,7 +104,7 @@ static int session_load(struct session *s, struct error *e)
 {
 	struct probes_config config = {
 		.buffer = s->config->buffer, .keep_args = !s->config->no_args,
-		.sink = ingest_record, .context = s->ingest,
+		.sink = ingest_record, .context = s->ingest, .without = s->config->without,
 	};
 	struct error late = { 0 };
 	unsigned int cpus;
@@ -175,6 +183,44 @@ static int poll_open(struct session *s, struct error *e)
 	return 0;
 }
 
+/* Groups are looked for where processes are told: at keyframes. */
+static void cgroups_watch(struct session *s)
+{
+	if (!s->cgroups)
+		return;
+	/* Processes are told by their numbers in the initial PID namespace. */
+	if (hostinfo_initial_pids())
+		ingest_processes(s->ingest, cgroups_process, s->cgroups);
+}
+
+static void sources_put(struct session *s, const char *key, unsigned int set)
+{
+	char text[SOURCES_TEXT];
+
+	sources_text(set, text);
+	if (*text)
+		hostinfo_put(s->writer, key, "%s", text);
+}
+
+static void session_sources(struct session *s)
+{
+	unsigned int lacks = probes_lacks(s->probes);
+
+	if (s->cgroups && !cgroups_found(s->cgroups))
+		lacks |= SOURCES_CGROUPS;
+	sources_put(s, "record.without", s->config->without);
+	sources_put(s, "record.lacks", lacks);
+}
+
+static void session_sample(struct session *s, bool last)
+{
+	sysstat_sample(s->sysstat, s->writer);
+	if (!s->cgroups)
+		return;
+	cgroups_command(s->cgroups, s->workload.pid);
+	cgroups_sample(s->cgroups, s->writer, last);
+}
+
 /* Everything recorded so far goes to the file, vouched for by a keyframe taken before the last drain. */
 static int session_keyframe(struct session *s, struct error *e)
 {
@@ -209,7 +255,9 @@ static int session_go(struct session *s, int *exit_status, struct error *e)
 	hostinfo_write(s->writer, s->config, s->identity.change ? s->identity.uid : geteuid());
 	hostinfo_put(s->writer, "record.start", "%llu", (unsigned long long)s->start);
 	hostinfo_put(s->writer, "record.pid", "%u", ingest_root(s->ingest));
+	session_sources(s);
 	hostinfo_anchor(s->writer);
+	cgroups_watch(s);
 	sleep_until(s->start);
 	err = session_keyframe(s, e);
 	if (err)
@@ -236,7 +284,7 @@ static int session_tick(struct session *s, struct error *e)
 	err = probes_drain(s->probes, e);
 	now = hostinfo_now();
 	if (!err && now >= s->next_sample) {
-		sysstat_sample(s->sysstat, s->writer);
+		session_sample(s, false);
 		s->next_sample += (1 + (now - s->next_sample) / SAMPLE_NS) * SAMPLE_NS;
 	}
 	if (!err && now >= s->next_anchor) {
@@ -285,7 +333,7 @@ static int session_stop(struct session *s, struct error *e)
 	probes_stop(s->probes, s->stop);
 	sleep_until(s->stop + EDGE_NS);
 	probes_detach(s->probes);
-	sysstat_sample(s->sysstat, s->writer);
+	session_sample(s, true);
 	hostinfo_anchor(s->writer);
 	err = session_keyframe(s, e);
 	libraries_finish(s->libraries);
@@ -352,6 +400,7 @@ static void session_release(struct session *s)
 	probes_close(s->probes);
 	ingest_close(s->ingest);
 	sysstat_close(s->sysstat);
+	cgroups_close(s->cgroups);
 	workload_release(&s->workload);
 	if (s->writer)
 		writer_abandon(s->writer);

@@ -4,11 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "hostinfo.h"
-
-#define INITIAL_PID_NAMESPACE 0xeffffffcu	/* PROC_PID_INIT_INO */
 
 struct stat_line {
 	char comm[64];
@@ -77,10 +74,9 @@ unsigned int tasks_hidden(const struct ingest *in, struct writer *w, uint64_t bo
 	DIR *proc, *threads;
 	struct dirent *entry;
 	unsigned int count = 0;
-	struct stat ns;
 	char path[64];
 
-	if (stat("/proc/self/ns/pid", &ns) || ns.st_ino != INITIAL_PID_NAMESPACE)
+	if (!hostinfo_initial_pids())
 		return 0;
 	proc = opendir("/proc");
 	while (proc && (entry = readdir(proc))) {

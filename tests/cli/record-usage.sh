@@ -19,6 +19,9 @@ try ingero-record --buffer=99999999999999999999 true
 try ingero-record --buffer 2G true
 try ingero-record --ops nope true
 try ingero-record --ops '' true
+try ingero-record --without nope true
+try ingero-record --without interrupts, true
+try ingero-record --without '' true
 try ingero-record -q -v true
 try ingero-record -o '' true
 test ! -e ingero.ing

@@ -29,14 +29,18 @@ static void write_switches(struct writer *w)
 {
 	static const struct row_switch rows[] = {
 		{ .ts = 5000001000, .next_tid = 4711, .next_off = 800, .next_wait = 300,
-		  .wake_latency = 100, .waker_tid = 4712, .waker_context = WAKER_TASK },
+		  .wake_latency = 100, .waker_tid = 4712, .waker_context = WAKER_TASK,
+		  .next_syscall = 202 + 1, .waker_syscall = 202 + 1 },
 		{ .ts = 5000002500, .prev_tid = 4711, .prev_state = PREV_SLEEPING,
 		  .prev_page_events = 3, .prev_pages = 3, .next_tid = 4712, .next_off = 1500,
-		  .next_wait = 700, .wake_latency = 100, .waker_tid = 4711, .waker_context = WAKER_TASK },
+		  .next_wait = 700, .wake_latency = 100, .waker_tid = 4711, .waker_context = WAKER_TASK,
+		  .next_syscall = 202 + 1, .waker_syscall = 1 + 1 },
 		{ .ts = 5000004100, .prev_tid = 4712, .prev_state = PREV_PREEMPTED, .next_tid = 4711,
-		  .next_off = 1600, .next_wait = 500, .waker_context = WAKER_SOFTIRQ },
+		  .next_off = 1600, .next_wait = 500, .waker_context = WAKER_SOFTIRQ,
+		  .next_syscall = 45 + 1, .waker_vector = VECTOR_NET_RX },
 		{ .ts = 5000009900, .prev_tid = 4711, .prev_state = PREV_SLEEPING, .next_tid = 4712,
-		  .next_off = 5800, .next_wait = 5800, .next_flags = NEXT_FLAG_PREEMPTED },
+		  .prev_major_faults = 1, .next_off = 5800, .next_wait = 5800,
+		  .next_flags = NEXT_FLAG_PREEMPTED },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
