@@ -161,6 +161,8 @@ int main(int argc, char **argv)
 		  "launches and allocations with a call inside, percent (50)", 0, 100 },
 		{ "open", 0, OPTION_UINT, &m->open, "N", "threads that end in a hanging call (0)", 0, 4096 },
 		{ "lost", 0, OPTION_UINT, &m->lost, "N", "switches to lose (0)", 0, 1ull << 40 },
+		{ "neighbour", 0, OPTION_UINT, &m->neighbour, "N",
+		  "calls, and gaps, in which another process takes the CPU, per mille (0)", 0, 1000 },
 		{ "unclosed", 0, OPTION_FLAG, &m->unclosed, NULL, "end without a close mark", 0, 0 },
 		{ "help", 'h', OPTION_HELP, NULL, NULL, "print this and exit", 0, 0 },
 		{ "version", 'V', OPTION_VERSION, NULL, NULL, "print the version and exit", 0, 0 },

@@ -8,7 +8,8 @@
 #define DRIVER_MALLOC 7
 
 const struct synth_operation synth_operation[SYNTH_OPERATIONS] = {
-	{ "cudaLaunchKernel", LAYER_RUNTIME, CATEGORY_LAUNCH, OPERATION_FLAG_WORK, CALL_FLAG_STREAM },
+	{ "cudaLaunchKernel", LAYER_RUNTIME, CATEGORY_LAUNCH, OPERATION_FLAG_WORK,
+	  CALL_FLAG_STREAM },
 	{ "cudaMemcpyAsync", LAYER_RUNTIME, CATEGORY_COPY, OPERATION_FLAG_WORK,
 	  CALL_FLAG_BYTES | CALL_FLAG_KIND | CALL_FLAG_STREAM },
 	{ "cudaStreamSynchronize", LAYER_RUNTIME, CATEGORY_SYNC, OPERATION_FLAG_SYNC,
@@ -49,6 +50,8 @@ static uint64_t duration_of(struct synth *s)
 	static const uint64_t ties[] = { 1000, 2000, 2000, 3000, 50000 };
 	static const uint64_t extremes[] = { 0, 1, 0, 127, 128, 65535, 65536, UINT32_MAX };
 
+	if (s->options.neighbour)
+		return s->spacing / 6 + synth_random(s, s->spacing / 60 + 1);
 	switch (s->options.shape) {
 	case SHAPE_TIES:
 		return ties[synth_random(s, 5)];
@@ -92,15 +95,24 @@ static void fill_child(struct synth *s, struct synth_caller *c)
 	fill_call(s, c, c->call.operation == 1 ? DRIVER_LAUNCH : DRIVER_MALLOC, &c->child);
 }
 
+static uint64_t gap_of(struct synth *s)
+{
+	if (s->options.neighbour)
+		return s->spacing / 3 + synth_random(s, s->spacing / 30 + 1);
+	return s->options.shape == SHAPE_EXTREMES ? 1 + synth_random(s, 1000) :
+						    1 + synth_spread(s, s->spacing / 3);
+}
+
 static void decide(struct synth *s, struct synth_caller *c)
 {
-	uint64_t gap = s->options.shape == SHAPE_EXTREMES ? 1 + synth_random(s, 1000) :
-							    1 + synth_spread(s, s->spacing / 3);
+	uint64_t gap = gap_of(s);
 	uint64_t operation = c->operation++ % s->options.operations;
 
 	c->call = (struct row_call){ .duration = duration_of(s) };
 	c->call.ts = c->free_at + gap + c->call.duration;
 	fill_call(s, c, operation, &c->call);
+	if (s->options.neighbour)
+		synth_neighbour_decide(s, c);
 	if (synth_random(s, 100) < s->options.failed)
 		c->call.code = CODE_FAILED;
 	c->nested = c->quota >= 2 && (operation == 0 || operation == 3) &&
@@ -183,6 +195,8 @@ bool synth_calls(struct synth *s, uint64_t until)
 		while (c->quota) {
 			if (!c->ready)
 				decide(s, c);
+			if (s->options.neighbour)
+				synth_neighbour_rows(s, c, until);
 			emit_until(s, c, until);
 			if (c->ready)
 				break;

@@ -4,6 +4,7 @@
 #include "synth.h"
 
 #define MEMORY_TOTAL (16ull << 30)
+#define QUOTA_PERIOD 100000000ull
 
 static void info(struct synth *s, const char *key, const char *value)
 {
@@ -121,6 +122,19 @@ static void task_row(struct synth *s, const struct synth_thread *t, enum task_ev
 	synth_row(s, TABLE_task, 0, &row);
 }
 
+/* A thread stays where it is. */
+static void affinity_row(struct synth *s, const struct synth_thread *t)
+{
+	struct row_affinity row = {
+		.ts = t->born, .tid = t->tid, .tgid = s->process[t->process].pid, .count = 1
+	};
+	char list[12];
+
+	snprintf(list, sizeof(list), "%u", t->cpu);
+	row.cpus = synth_string(s, list);
+	synth_row(s, TABLE_affinity, 0, &row);
+}
+
 static void write_tasks(struct synth *s)
 {
 	for (uint32_t i = 0; i < s->threads; i++) {
@@ -132,6 +146,7 @@ static void write_tasks(struct synth *s)
 			continue;
 		}
 		task_row(s, t, TASK_EVENT_FORK);
+		affinity_row(s, t);
 		if (t->tid == p->pid && strcmp(t->name, "pt_data_worker"))
 			task_row(s, t, TASK_EVENT_EXEC);
 	}
@@ -153,6 +168,29 @@ static uint64_t busy_until_now(const struct synth *s, const struct synth_cpu *cp
 	return cpu->busy + (cpu->current == IDLE ? 0 : s->now - cpu->came);
 }
 
+/* The group of all tasks, with a quota of half the CPUs. */
+static void cgroup_row(struct synth *s)
+{
+	struct row_cgroup row = {
+		.ts = s->now,
+		.path = synth_string(s, "/user.slice"),
+		.quota = s->cpus * QUOTA_PERIOD / 2,
+		.period = QUOTA_PERIOD,
+		.periods = (s->now - SYNTH_START) / QUOTA_PERIOD,
+		.memory = MEMORY_TOTAL / 8,
+		.memory_limit = MEMORY_TOTAL / 2,
+	};
+
+	for (uint32_t i = 0; i < s->cpus; i++) {
+		row.throttled += s->cpu[i].throttled;
+		row.throttled_time += s->cpu[i].throttled_time;
+		row.usage += busy_until_now(s, &s->cpu[i]);
+	}
+	if (row.throttled > row.periods)
+		row.throttled = row.periods;
+	synth_row(s, TABLE_cgroup, 0, &row);
+}
+
 void synth_sample(struct synth *s)
 {
 	struct row_system row = {
@@ -172,6 +210,7 @@ void synth_sample(struct synth *s)
 
 		synth_row(s, TABLE_cpu, 0, &cpu);
 	}
+	cgroup_row(s);
 }
 
 /* A thread that has been woken and not yet come on waits; of others see synth_switches(). */
@@ -194,6 +233,8 @@ static void thread_row(struct synth *s, const struct synth_thread *t)
 		row.state = THREAD_WAITING;
 		row.runnable_since = cpu->ts - cpu->wait;
 	}
+	if (row.state == THREAD_BLOCKED)
+		row.syscall = t->syscall;
 	if (running) {
 		row.page_events = cpu->page_events;
 		row.pages = cpu->pages;
@@ -230,6 +271,7 @@ static void write_counters(struct synth *s, bool last)
 		counter(s, SOURCE_CALL_RETURN, i, cpu->call_rows, 0);
 		counter(s, SOURCE_CALL_ENTRY, i, cpu->call_rows + (last ? hanging_on(s, i) : 0), 0);
 		counter(s, SOURCE_PAGE_ALLOC, i, cpu->allocations, 0);
+		counter(s, SOURCE_RECLAIM, i, cpu->reclaims, 0);
 	}
 }
 

@@ -9,16 +9,27 @@
 #define ROOT_PID 1000
 #define RECORDER_PID 800
 #define HOG_PID 900
+#define NEIGHBOUR_PID 950
 #define KTHREAD_PID 20
+
+#define GOLDEN 0x9e3779b97f4a7c15ull
+
+/* splitmix64: every seed is a good one */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
 
 uint64_t synth_random(struct synth *s, uint64_t below)
 {
-	uint64_t x = s->random += 0x9e3779b97f4a7c15ull;
+	return mix(s->random += GOLDEN) % below;
+}
 
-	/* splitmix64: every seed is a good one */
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return (x ^ x >> 31) % below;
+uint64_t synth_derived(uint64_t a, uint64_t b, uint64_t below)
+{
+	return mix(a * GOLDEN + b) % below;
 }
 
 /* 2^(k/2) for a bell-shaped k from -8 to 8, with an even jitter of half as much again. */
@@ -58,8 +69,12 @@ static void add_thread(struct synth *s, uint32_t process, uint32_t tid, const ch
 		       uint64_t born)
 {
 	s->thread[s->threads] = (struct synth_thread){
-		.tid = tid, .process = process, .cpu = s->threads % s->cpus, .name = name,
-		.life = born ? LIFE_UNBORN : LIFE_SLEEPING, .born = born ? born : SYNTH_START,
+		.tid = tid,
+		.process = process,
+		.cpu = s->threads % (uint32_t)s->options.cpus,
+		.name = name,
+		.life = born ? LIFE_UNBORN : LIFE_SLEEPING,
+		.born = born ? born : SYNTH_START,
 		.since = SYNTH_START,
 	};
 	s->threads++;
@@ -77,6 +92,25 @@ static void add_bystanders(struct synth *s)
 	add_thread(s, add_process(s, RECORDER_PID, 1, "ingero-record",
 				  "ingero-record -- torchrun train.py", TASK_FLAG_RECORDER),
 		   RECORDER_PID, "ingero-record", 0);
+}
+
+/* A thread for each that makes calls, on a CPU that those two share. */
+static void add_neighbours(struct synth *s)
+{
+	uint32_t p;
+
+	if (!s->options.neighbour)
+		return;
+	p = add_process(s, NEIGHBOUR_PID, 1, "neighbour", "neighbour --greedy", 0);
+	for (uint32_t i = 0; i < s->callers; i++) {
+		uint32_t cpu = (uint32_t)s->options.cpus + i;
+
+		s->thread[s->caller[i].thread].cpu = cpu;
+		s->caller[i].neighbour = s->threads;
+		add_thread(s, p, NEIGHBOUR_PID + i, "neighbour", 0);
+		s->thread[s->caller[i].neighbour].cpu = cpu;
+		s->cpu[cpu].quota = 0;
+	}
 }
 
 /* Each main with its other threads and its workers. */
@@ -123,7 +157,7 @@ static void add_tree(struct synth *s)
 static void set_pace(struct synth *s)
 {
 	const struct synth_options *o = &s->options;
-	uint64_t rows = o->switches / o->cpus + 1;
+	uint64_t rows = o->switches / o->cpus + 1;	/* of the CPUs without a neighbour */
 	uint64_t calls = o->calls / (o->processes * o->threads) + 1;
 	uint64_t span = rows * DEFAULT_GAP > calls * DEFAULT_SPACING ? rows * DEFAULT_GAP :
 								       calls * DEFAULT_SPACING;
@@ -139,12 +173,12 @@ static void set_pace(struct synth *s)
 static int allocate(struct synth *s)
 {
 	const struct synth_options *o = &s->options;
-	size_t processes = o->cpus + 3 + o->processes * (1 + o->workers);
-	size_t threads = o->cpus + 3 + o->processes * (o->threads + o->workers);
+	size_t processes = s->cpus + 4 + o->processes * (1 + o->workers);
+	size_t threads = s->cpus + 4 + o->processes * (2 * o->threads + o->workers);
 
 	s->process = calloc(processes, sizeof(*s->process));
 	s->thread = calloc(threads, sizeof(*s->thread));
-	s->cpu = calloc(o->cpus, sizeof(*s->cpu));
+	s->cpu = calloc(s->cpus, sizeof(*s->cpu));
 	s->caller = calloc(o->processes * o->threads, sizeof(*s->caller));
 	s->truth = calloc(processes * SYNTH_OPERATIONS, sizeof(*s->truth));
 	return s->process && s->thread && s->cpu && s->caller && s->truth ? 0 : ERROR_MEMORY;
@@ -152,19 +186,25 @@ static int allocate(struct synth *s)
 
 int synth_init(struct synth *s, const struct synth_options *options, struct writer *w)
 {
+	uint64_t own = options->neighbour ? options->processes * options->threads : 0;
+	uint64_t cpus = options->cpus;
+	int ret;
+
 	*s = (struct synth){ .options = *options, .w = w, .random = options->seed };
-	s->cpus = (uint32_t)options->cpus;
+	s->cpus = (uint32_t)(cpus + own);
 	if (allocate(s))
 		return ERROR_MEMORY;
 	for (uint32_t i = 0; i < s->cpus; i++)
 		s->cpu[i] = (struct synth_cpu){
 			.current = IDLE, .came = SYNTH_START, .last = SYNTH_START,
-			.quota = options->switches / s->cpus + (i < options->switches % s->cpus),
+			.quota = options->switches / cpus + (i < options->switches % cpus),
 		};
 	set_pace(s);
 	add_bystanders(s);
 	add_tree(s);
-	return synth_callers(s);
+	ret = synth_callers(s);
+	add_neighbours(s);
+	return ret;
 }
 
 void synth_release(struct synth *s)

@@ -58,6 +58,24 @@ static uint64_t waker(struct synth *s, const struct synth_cpu *cpu)
 	return s->thread[synth_random(s, s->threads)].tid;
 }
 
+#define SYSCALL(number) ((number) + 1)	/* as x86-64 numbers them */
+
+/* The sleep that ends: where it was, and who ended it in what. */
+static void fill_sleep(const struct synth_thread *t, struct row_switch *row)
+{
+	static const uint8_t vectors[] = { VECTOR_NET_RX, VECTOR_TIMER, VECTOR_TASKLET };
+	static const uint16_t syscalls[] = { SYSCALL(202), SYSCALL(1), SYSCALL(0), SYSCALL(44) };
+
+	row->next_syscall = t->syscall;
+	if (t->io_wait)
+		row->next_flags |= NEXT_FLAG_IO_WAIT;
+	if (row->waker_context == WAKER_SOFTIRQ)
+		row->waker_vector = t->io_wait ? VECTOR_BLOCK :
+						 vectors[synth_derived(row->ts, t->tid, 3)];
+	else
+		row->waker_syscall = syscalls[synth_derived(row->ts, t->tid, 4)];
+}
+
 static void fill_next(struct synth *s, struct synth_cpu *cpu, struct row_switch *row)
 {
 	struct synth_thread *t = &s->thread[cpu->next];
@@ -69,6 +87,11 @@ static void fill_next(struct synth *s, struct synth_cpu *cpu, struct row_switch 
 	} else if (t->life == LIFE_PREEMPTED) {
 		row->next_flags = NEXT_FLAG_PREEMPTED;
 		row->next_off = row->next_wait = row->ts - t->since;
+		if (t->throttled) {
+			row->next_flags |= NEXT_FLAG_THROTTLED;
+			cpu->throttled++;
+			cpu->throttled_time += row->next_wait;
+		}
 	} else {
 		row->next_off = row->ts - t->since;
 		row->next_wait = cpu->wait;
@@ -76,6 +99,7 @@ static void fill_next(struct synth *s, struct synth_cpu *cpu, struct row_switch 
 		row->waker_context = WAKER_SOFTIRQ - (synth_random(s, 4) != 0);
 		if (row->waker_context == WAKER_TASK)
 			row->waker_tid = waker(s, cpu);
+		fill_sleep(t, row);
 	}
 	t->waiting += row->next_wait;
 	t->blocked += row->next_off - row->next_wait;
@@ -96,20 +120,34 @@ static void allocate_pages(struct synth *s, struct synth_cpu *cpu, struct synth_
 	t->pages += pages;
 }
 
+static void fall_asleep(struct synth_thread *t, struct row_switch *row, bool io_wait)
+{
+	static const uint16_t syscalls[] = { SYSCALL(202), SYSCALL(7), SYSCALL(230), SYSCALL(0) };
+
+	row->prev_state = io_wait ? PREV_UNINTERRUPTIBLE | PREV_IO_WAIT : PREV_SLEEPING;
+	row->prev_major_faults = io_wait ? synth_derived(row->ts, 1, 3) : 0;
+	t->io_wait = io_wait;
+	t->syscall = io_wait ? SYSCALL(0) : syscalls[synth_derived(row->ts, t->tid, 4)];
+	t->life = LIFE_SLEEPING;
+	t->voluntary++;
+}
+
 static void fill_prev(struct synth *s, struct synth_cpu *cpu, struct row_switch *row)
 {
 	struct synth_thread *t = &s->thread[cpu->current];
 	uint64_t kind = synth_random(s, 16);
 
 	row->prev_tid = t->tid;
+	t->throttled = false;
 	if (kind < 4 && cpu->next != IDLE) {
 		row->prev_state = PREV_RUNNABLE | PREV_PREEMPTED;
 		t->life = LIFE_PREEMPTED;
 		t->involuntary++;
+		t->throttled = s->process[t->process].flags & TASK_FLAG_TREE &&
+			       !synth_derived(row->ts, t->tid, 16);
+		row->prev_state |= t->throttled ? PREV_THROTTLED : 0;
 	} else {
-		row->prev_state = kind == 4 ? PREV_UNINTERRUPTIBLE | PREV_IO_WAIT : PREV_SLEEPING;
-		t->life = LIFE_SLEEPING;
-		t->voluntary++;
+		fall_asleep(t, row, kind == 4);
 	}
 	allocate_pages(s, cpu, t);
 	row->prev_page_events = cpu->page_events;
@@ -118,6 +156,21 @@ static void fill_prev(struct synth *s, struct synth_cpu *cpu, struct row_switch 
 	t->running += row->ts - t->since;
 	cpu->busy += row->ts - cpu->came;
 	t->since = row->ts;
+}
+
+/* A part of the slice went into finding pages. */
+static void reclaim(struct synth *s, uint32_t number, uint64_t tid, uint64_t ts)
+{
+	struct row_reclaim row = {
+		.ts = ts,
+		.duration = (ts - s->cpu[number].came) / 4,
+		.tid = tid,
+		.kind = RECLAIM_CGROUP,
+		.pages = 32 + synth_derived(ts, tid, 32),
+	};
+
+	s->cpu[number].reclaims++;
+	synth_row(s, TABLE_reclaim, number, &row);
 }
 
 /* Counts flushed inside a long slice. */
@@ -135,6 +188,7 @@ static void flush_pages(struct synth *s, uint32_t number)
 		return;
 	cpu->page_events = cpu->pages = 0;
 	synth_row(s, TABLE_page, number, &row);
+	reclaim(s, number, t->tid, row.ts);
 }
 
 static void lose(struct synth *s, uint32_t number, const struct row_switch *row)

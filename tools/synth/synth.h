@@ -6,7 +6,10 @@
  * slice, writing the rows a recorder would have written, and adding up the truth about them on
  * the side. Only integers and one seeded generator: the same options give the same bytes.
  *
- * Every CPU runs one thread or idles; a thread stays on its CPU. Rows are consistent with each
+ * Every CPU runs one thread or idles; a thread stays on its CPU. With a neighbour, each calling
+ * thread has a CPU to itself, and loses it to nobody but a thread of that process outside the tree,
+ * inside calls and between them, for as long as the truth says; calls and gaps take nearly the same
+ * time otherwise. Rows are consistent with each
  * other: each switch starts from the thread that came with the last, what a thread spent off the
  * CPU is what its rows say, keyframes agree with both, and counters with the number of rows.
  */
@@ -30,6 +33,7 @@ enum synth_shape { SHAPE_NORMAL, SHAPE_TIES, SHAPE_EXTREMES };
 struct synth_options {
 	uint64_t switches, calls, cpus, processes, workers, threads, operations;
 	uint64_t seed, failed, nested, open, lost;
+	uint64_t neighbour;		/* per mille of the calls that lose the CPU in them, and as many gaps */
 	enum synth_shape shape;
 	bool unclosed;
 };
@@ -42,6 +46,8 @@ struct synth_thread {
 	enum thread_life life;
 	uint64_t born, since;		/* since: when it came on or left the CPU */
 	uint64_t open_calls;		/* at the end of the slice */
+	uint64_t syscall;		/* it sleeps in, number + 1 */
+	bool io_wait, throttled;	/* how it left */
 	uint64_t running, waiting, blocked, voluntary, involuntary, page_events, pages;
 };
 
@@ -57,7 +63,8 @@ struct synth_cpu {
 	int current;			/* thread, or IDLE */
 	uint64_t quota, rows, lost, busy, came, breaks;
 	uint64_t page_events, pages;	/* of the current thread, not yet in a row */
-	uint64_t allocations;		/* all of them */
+	uint64_t allocations, reclaims;	/* all of them */
+	uint64_t throttled, throttled_time;	/* waits for CPU quota, and how long they were */
 	uint64_t call_rows, last;
 	bool seen;			/* a row was written, with chain as the thread that came */
 	uint64_t chain;
@@ -73,12 +80,17 @@ struct synth_caller {
 	bool ready, nested, hangs;
 	struct row_call call, child;	/* the next call, and the one inside it */
 	uint64_t operation;		/* of the last call, from 0 */
+	uint32_t neighbour;		/* thread that takes the CPU */
+	uint64_t taken, given_back;	/* when, of the next call and the gap before it; 0 not */
+	bool taken_in_call;
 };
 
 /* What is known about one operation of one process. */
 struct synth_truth {
 	uint64_t calls, failed, nested, open, first, first_start, total, bytes;
 	uint64_t *duration, good, room;	/* of good calls, the first included */
+	/* Taken by the neighbour: inside calls, and in the gaps before them. */
+	uint64_t calls_hit, calls_taken, gaps_hit, gaps_taken;
 };
 
 struct synth {
@@ -104,6 +116,8 @@ int synth_init(struct synth *s, const struct synth_options *options, struct writ
 void synth_release(struct synth *s);
 uint64_t synth_random(struct synth *s, uint64_t below);	/* 0 to below - 1; below > 0 */
 uint64_t synth_spread(struct synth *s, uint64_t median);	/* about log-normal */
+/* 0 to below - 1 as well, but told by its arguments: draws no number. */
+uint64_t synth_derived(uint64_t a, uint64_t b, uint64_t below);
 uint64_t synth_string(struct synth *s, const char *text);
 void synth_row(struct synth *s, enum table table, uint32_t cpu, const void *row);
 
@@ -114,6 +128,9 @@ void synth_settle(struct synth *s, uint64_t end);	/* add what is still open to t
 int synth_callers(struct synth *s);
 bool synth_calls(struct synth *s, uint64_t until);
 void synth_open_calls(struct synth *s, uint64_t ts, bool last);
+/* neighbour.c: settle when the CPU is taken, making the call longer or later; write the rows. */
+void synth_neighbour_decide(struct synth *s, struct synth_caller *c);
+void synth_neighbour_rows(struct synth *s, struct synth_caller *c, uint64_t until);
 /* machine.c: everything around them. */
 void synth_begin(struct synth *s);
 void synth_sample(struct synth *s);

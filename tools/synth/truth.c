@@ -65,6 +65,12 @@ static void print_operations(const struct synth *s, FILE *out, uint32_t p)
 		line(out, "operation", pid, name, "open", t->open);
 		line(out, "operation", pid, name, "total_ns", t->total);
 		line(out, "operation", pid, name, "bytes", t->bytes);
+		if (s->options.neighbour) {
+			line(out, "neighbour", pid, name, "calls", t->calls_hit);
+			line(out, "neighbour", pid, name, "calls_ns", t->calls_taken);
+			line(out, "neighbour", pid, name, "gaps", t->gaps_hit);
+			line(out, "neighbour", pid, name, "gaps_ns", t->gaps_taken);
+		}
 		if (t->good)
 			line(out, "operation", pid, name, "first_ns", t->first);
 		print_percentiles(out, pid, name, t);
