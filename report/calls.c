@@ -143,7 +143,7 @@ static int keep_duration(struct durations *d, uint64_t duration)
 	return 0;
 }
 
-static bool good(const struct operation *operation, int64_t code)
+bool calls_good(const struct operation *operation, int64_t code)
 {
 	return !code || (code == NOT_READY && operation && operation->category == CATEGORY_QUERY);
 }
@@ -232,7 +232,7 @@ static int add_call(struct calls *c, struct call_worker *w, const struct call *c
 	}
 	g->calls++;
 	g->nested += !!call->depth;
-	if (good(call->operation, call->code))
+	if (calls_good(call->operation, call->code))
 		return add_good(c, g, call);
 	g->failed++;
 	return add_error(w, &(struct error_key){ call->process, operation, call->code }, 1);
@@ -420,7 +420,7 @@ static int one_block_again(void *context, unsigned int worker, size_t job)
 	for (uint32_t i = 0; i < rows->rows && !ret; i++) {
 		read_call(c, rows, i, &call);
 		if (!(call.flags & (CALL_FLAG_OPEN | CALL_FLAG_ABANDONED)) &&
-		    recording_in_span(c->recording, call.ts) && good(call.operation, call.code))
+		    recording_in_span(c->recording, call.ts) && calls_good(call.operation, call.code))
 			a->visit(a->context, worker, call.process,
 				 call.operation ? call.operation->id : 0, call.duration);
 	}

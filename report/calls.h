@@ -64,6 +64,9 @@ int calls_load(struct calls *c, struct recording *r, const struct tasks *t, stru
 	       size_t keep);
 void calls_release(struct calls *c);
 
+/* What a call that returned code counts as; operation may be NULL. */
+bool calls_good(const struct operation *operation, int64_t code);
+
 /* The group, or NULL; groups_make() adds it (NULL: out of memory). */
 struct group *groups_find(const struct groups *g, uint32_t process, uint32_t operation);
 struct group *groups_make(struct groups *g, uint32_t process, uint32_t operation);

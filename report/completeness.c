@@ -25,7 +25,8 @@ const char *completeness_source(unsigned int source)
 		[SOURCE_FORK] = "fork", [SOURCE_EXEC] = "exec", [SOURCE_EXIT] = "exit",
 		[SOURCE_RENAME] = "rename", [SOURCE_CALL_ENTRY] = "call_entry",
 		[SOURCE_CALL_RETURN] = "call_return", [SOURCE_MMAP] = "mmap",
-		[SOURCE_STATE] = "state",
+		[SOURCE_STATE] = "state", [SOURCE_INTERRUPT] = "interrupt",
+		[SOURCE_RECLAIM] = "reclaim",
 	};
 
 	return source < SOURCE_LIMIT && names[source] ? names[source] : "unknown";

@@ -7,6 +7,7 @@
 #include "../common/log.h"
 #include "../common/options.h"
 #include "view.h"
+#include "view_chains.h"
 
 #define DEFAULT_FILE "ingero.ing"
 #define VIEWS_MAX 8
@@ -25,7 +26,7 @@ static const struct option_usage usage = {
 };
 
 struct command {
-	const char *path, *strict;	/* strict NULL: not given */
+	const char *path, *strict, *explain;	/* strict, explain NULL: not given */
 	bool view[VIEWS_MAX];
 };
 
@@ -35,6 +36,10 @@ static void fill_rows(struct option_row *rows, struct command *c)
 	for (const struct view *v = &views[1]; v->run; v++)
 		*rows++ = (struct option_row){ v->name, 0, OPTION_FLAG, &c->view[v - views], NULL,
 					       v->help, 0, 0 };
+	*rows++ = (struct option_row){
+		"explain", 0, OPTION_STRING, &c->explain, "OP[@TIME]",
+		"take one call of an operation apart: the longest, or the one at TIME (seconds from the start, or HH:MM:SS.mmm)",
+		0, 0 };
 	*rows++ = (struct option_row){
 		"strict", 0, OPTION_OPTIONAL, &c->strict, "LEVEL",
 		"exit with 5 if incomplete; with \"all\", if there are chain breaks",
@@ -61,6 +66,7 @@ static bool selected(const struct command *c, const struct view *view)
 
 	for (unsigned int i = 1; i < VIEWS_MAX; i++)
 		any |= c->view[i];
+	any |= c->explain != NULL;
 	return any ? c->view[view - views] : !view->name;
 }
 
@@ -70,6 +76,7 @@ static int check(const struct command *c, int operands, struct error *e)
 
 	for (unsigned int i = 0; i < VIEWS_MAX; i++)
 		count += c->view[i];
+	count += c->explain != NULL;
 	for (const struct view *v = views; v->run; v++)
 		if (v->run == view_json && c->view[v - views] && count > 1)
 			return error_set(e, ERROR_USAGE, "--json has everything: no other view goes with it");
@@ -112,6 +119,28 @@ static void explain(struct error *e, const char *path)
 		error_hint(e, "recordings have mode 0600: run as their owner");
 }
 
+/* All views asked for; --explain after them. Returns the exit status. */
+static int show(const struct command *c, struct report *r)
+{
+	struct error e = { 0 };
+	int ret = 0;
+
+	for (const struct view *v = views; v->run; v++)
+		if (selected(c, v))
+			v->run(r, stdout);
+	if (c->explain)
+		ret = view_explain(r, c->explain, stdout, &e);
+	if (ret)
+		log_failure(&e);
+	if (fflush(stdout) || ferror(stdout)) {
+		log_error("cannot write the report: %s", strerror(errno));
+		return EXIT_OTHER;
+	}
+	if (ret)
+		return ret == ERROR_USAGE ? EXIT_USAGE : EXIT_OTHER;
+	return incomplete(c, r) ? EXIT_INCOMPLETE : EXIT_OK;
+}
+
 static int run(const struct command *c)
 {
 	struct report r;
@@ -123,14 +152,7 @@ static int run(const struct command *c)
 		log_failure(&e);
 		status = exit_code(status);
 	} else {
-		for (const struct view *v = views; v->run; v++)
-			if (selected(c, v))
-				v->run(&r, stdout);
-		status = incomplete(c, &r) ? EXIT_INCOMPLETE : EXIT_OK;
-		if (fflush(stdout) || ferror(stdout)) {
-			log_error("cannot write the report: %s", strerror(errno));
-			status = EXIT_OTHER;
-		}
+		status = show(c, &r);
 	}
 	report_release(&r);
 	return status;

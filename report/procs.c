@@ -52,6 +52,7 @@ static void first_tile(struct builder *b, const struct run *run)
 		      life_begin(b, thread) == b->recording->start);
 
 	add_tile(b, run->cpu, thread, known, run->first_ts - b->recording->start);
+	b->procs->cpus[run->cpu].first = known ? thread : TASKS_UNKNOWN;
 }
 
 static void seam_tile(struct builder *b, const struct run *before, const struct run *after)
@@ -80,7 +81,10 @@ static void last_tile(struct builder *b, const struct run *run)
 		known = t->last_in <= run->last_ts && t->last_out <= run->last_ts &&
 			(key->ts <= run->last_ts ||
 			 (key->state == THREAD_RUNNING && key->cpu == run->cpu));
+	b->procs->cpus[run->cpu].last = known ? run->last_thread : TASKS_UNKNOWN;
+	b->procs->cpus[run->cpu].last_end = end;
 	if (known && exit >= run->last_ts && exit < end) {
+		b->procs->cpus[run->cpu].last_end = exit;
 		add_tile(b, run->cpu, run->last_thread, true, exit - run->last_ts);
 		add_tile(b, run->cpu, run->last_thread, false, end - exit);
 	} else {
@@ -136,14 +140,19 @@ static void quiet_cpus(struct builder *b)
 		    c->rows || c->busy || life_begin(b, i) != b->recording->start)
 			continue;
 		add_tile(b, key->cpu, (uint32_t)i, true, span);
+		c->first = c->last = (uint32_t)i;
+		c->last_end = b->recording->end;
 	}
 	for (uint32_t i = 0; i < b->recording->cpus; i++) {
 		struct cpu_account *c = &b->procs->cpus[i];
 
 		c->present = b->recording->cpu[i].present;
 		c->span = c->present ? span : 0;
-		if (c->present && !c->rows && !c->busy)
-			add_tile(b, i, TASKS_IDLE, true, span);
+		if (!c->present || c->rows || c->busy)
+			continue;
+		add_tile(b, i, TASKS_IDLE, true, span);
+		c->first = c->last = TASKS_IDLE;
+		c->last_end = b->recording->end;
 	}
 }
 
@@ -180,6 +189,9 @@ static void open_period(struct builder *b, uint32_t number, struct thread_accoun
 	uint64_t off = t->end - since;
 	struct stall stall = { t->end, off, t->end - runnable, number, true };
 
+	t->off = true;
+	t->off_since = since;
+	t->off_runnable = runnable;
 	t->a.blocked += runnable - since;
 	t->a.waiting += t->end - runnable;
 	t->a.off_periods++;
@@ -206,10 +218,12 @@ static void tail(struct builder *b, uint32_t number, struct thread_account *t)
 	const struct keyframe *key = &b->keyframes->threads[number];
 	uint64_t left = tally->last_out, since;
 
+	t->off_cpu = UINT32_MAX;
 	if (left && tally->last_in > left)
 		return;
 	if (key->ts && key->ts >= left && key->ts >= tally->last_in) {
 		since = within(key->since, left > t->begin ? left : t->begin, t->end);
+		t->off_cpu = key->cpu;
 		if (key->state == THREAD_WAITING)
 			open_period(b, number, t, since,
 				    within(key->runnable_since, since, t->end));

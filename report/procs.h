@@ -36,6 +36,9 @@ struct thread_account {
 	struct account a;
 	uint64_t begin, end;		/* its life inside the span */
 	bool alive;			/* at the end of the span */
+	bool off;			/* off the CPU at the end: */
+	uint32_t off_cpu;		/* where it waits; UINT32_MAX not known */
+	uint64_t off_since, off_runnable;	/* since when; runnable since when: end if it is not */
 };
 
 struct stall { uint64_t end, off, wait; uint32_t thread; bool open; };	/* end: ts */
@@ -49,6 +52,9 @@ struct process_account {
 struct cpu_account {
 	uint64_t busy, idle, unrecorded, span, rows, breaks;
 	bool present;
+	/* Threads that had it before its first row, and after its last, until last_end. */
+	uint32_t first, last;
+	uint64_t last_end;
 };
 
 struct procs {

@@ -128,6 +128,8 @@ int report_open(struct report *r, const char *path, struct error *e)
 	if (ret)
 		return ret;
 	ret = load(r);
+	if (!ret)
+		ret = chains_load(&r->chains, r);
 	if (ret)
 		return error_set(e, ret, "cannot read \"%s\": %s", path,
 				 ret == ERROR_MEMORY ? "out of memory" : "damaged");
@@ -140,6 +142,7 @@ int report_open(struct report *r, const char *path, struct error *e)
 
 void report_release(struct report *r)
 {
+	chains_release(&r->chains);
 	free(r->order);
 	roles_release(&r->roles);
 	completeness_release(&r->completeness);

@@ -4,6 +4,7 @@
 /*
  * All numbers of a recording. Every front end shows these and computes none of its own.
  */
+#include "chains.h"
 #include "completeness.h"
 #include "keyframes.h"
 #include "latency.h"
@@ -32,6 +33,7 @@ struct report {
 	struct completeness completeness;
 	struct system_figures system;
 	struct roles roles;
+	struct chains chains;
 	enum no_calls no_calls;
 	uint32_t *order;		/* processes of the tree, as tables list them */
 	size_t order_count;

@@ -21,5 +21,6 @@ extern const struct view views[];	/* the default first; ended by run NULL */
 void view_summary(const struct report *r, FILE *out);
 void view_processes(const struct report *r, FILE *out);
 void view_info(const struct report *r, FILE *out);
+void view_chains(const struct report *r, FILE *out);
 void view_json(const struct report *r, FILE *out);
 #endif

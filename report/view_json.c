@@ -193,6 +193,7 @@ void view_json(const struct report *r, FILE *out)
 	put_completeness(r, &j);
 	put_host(r, &j);
 	put_system(r, &j);
+	view_json_chains(r, &j);
 	json_uint(&j, "cuda_calls", r->latency.calls);
 	put_errors(r, &j, "errors", true);
 	put_errors(r, &j, "process_errors", false);

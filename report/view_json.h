@@ -8,5 +8,6 @@
 #include "report.h"
 
 void view_json_processes(const struct report *r, struct json *j);
+void view_json_chains(const struct report *r, struct json *j);
 void view_json_info(const struct report *r, struct json *j);
 #endif

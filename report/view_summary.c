@@ -2,10 +2,13 @@
 #include <string.h>
 #include "fmt.h"
 #include "view.h"
+#include "view_chains.h"
 #include "view_text.h"
 
-/* What fits on one screen. */
+/* What fits on one screen, and with chains on it. */
 #define OPERATIONS 10
+#define OPERATIONS_CHAINS 5
+#define ERRORS_CHAINS 2
 #define FIRST_CALLS 3
 #define ERRORS 4
 #define OPEN_CALLS 8
@@ -108,10 +111,10 @@ static void print_calls(const struct report *r, FILE *out)
 	}
 	fputc('\n', out);
 	print_open_calls(r, LATENCY_ALL, OPEN_CALLS, out);
-	print_operations(r, LATENCY_ALL, OPERATIONS, out);
+	print_operations(r, LATENCY_ALL, r->chains.count ? OPERATIONS_CHAINS : OPERATIONS, out);
 	print_probe_price(r, out);
 	print_first_calls(r, LATENCY_ALL, FIRST_CALLS, out);
-	print_errors(r, LATENCY_ALL, ERRORS, out);
+	print_errors(r, LATENCY_ALL, r->chains.count ? ERRORS_CHAINS : ERRORS, out);
 }
 
 static void print_memory(const struct report *r, FILE *out)
@@ -175,6 +178,7 @@ static void print_system(const struct report *r, FILE *out)
 void view_summary(const struct report *r, FILE *out)
 {
 	print_header(r, out);
+	print_chains(r, out);
 	print_calls(r, out);
 	print_processes(r, out);
 	print_system(r, out);

@@ -40,9 +40,14 @@ void line_end(struct line *l)
 		fputc('\n', l->out);
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 /*
  * Bytes of text that fit into width columns: up to a space, after punctuation where there is one
- * in the latter half, and rather not between a number and its unit.
+ * in the latter half, and rather not between a number and its unit, or a name and its number.
  */
 static size_t break_at(const char *text, size_t width)
 {
@@ -56,7 +61,7 @@ static size_t break_at(const char *text, size_t width)
 		snprintf(piece, sizeof(piece), "%.*s", (int)length, text + i);
 		if (text[i] == ' ' && i) {
 			space = i;
-			if (text[i - 1] < '0' || text[i - 1] > '9')
+			if (!is_digit(text[i - 1]) && !is_digit(text[i + 1]))
 				better = i;
 			if (strchr(",;:", text[i - 1]))
 				best = i;

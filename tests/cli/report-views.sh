@@ -4,10 +4,11 @@
 export TZ=UTC
 ing-synth -o ingero.ing --switches=20000 --calls=3000 --failed=3 --open=1
 ingero-report >screen
-cat screen
-test "$(wc -l <screen)" -le 40
+# The chains are looked at elsewhere.
+sed '/^\[HIGH\]/,/^$/d' screen
+test "$(wc -l <screen)" -le 60
 test "$(wc -L <screen)" -le 80
-test "$(ingero-report --per-process --info | wc -L)" -le 80
+test "$(ingero-report --per-process --info --chains | wc -L)" -le 80
 ingero-report ingero.ing | cmp - screen
 ingero-report --per-process | grep -c '^=='
 ingero-report --info | grep -A 1 '^entries'

@@ -3,6 +3,8 @@
 """Every key of the JSON document is explained in format-spec/report.md, and every key explained is there.
 
     schema.py FILE...    documents; together they should have every key
+
+The parts of each chain must add up, too, and its names be known ones.
 """
 import json
 import os
@@ -13,7 +15,12 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 # Words in backquotes that are no keys.
 OTHERS = {"null", "ingero-report --json", "record.start", "record.stop", "_ns", "_bytes", "info", "/proc/stat",
           "runtime", "driver", "end", "thread ended", "abandoned", "before exec", "late", "main", "main N",
-          "worker N", "worker N of main M", "helper", "cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY"}
+          "worker N", "worker N of main M", "helper", "LOW", "MEDIUM", "HIGH", "none", "slow_call", "gap",
+          "starvation", "cpu_contention", "cpu_quota", "disk", "network", "page_allocation", "lock_guess",
+          "sleep", "own_work", "peer_work", "worker_startup", "wake_latency", "handoff", "initialisation",
+          "external", "device", "nobody", "hog (outside the tree)", "python3 (main)",
+          "pt_data_worker (worker 1)", "cudaLaunchKernel -> cudaMemcpyAsync", "lost_calls", "lost_switches",
+          "no_switches", "no_calls", "few_calls", "cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY"}
 
 
 def keys_of(value, into):
@@ -27,11 +34,63 @@ def keys_of(value, into):
             keys_of(inner, into)
 
 
+ACCOUNT = {"running_ns", "waiting_on_others_ns", "wake_latency_ns", "throttled_ns", "blocked_ns", "unrecorded_ns",
+           "unexplained_ns"}
+REASONS = {"lost_calls", "lost_switches", "no_switches", "no_calls", "few_calls"}
+ROUNDING = 1000     # ns: shares of causes are rounded down
+SEVERITIES = {"LOW", "MEDIUM", "HIGH"}
+
+
+def kinds():
+    """The kinds of causes, from their table."""
+    with open(os.path.join(TOP, "format-spec/report.md")) as f:
+        table = f.read().split("| kind of cause |")[1].split("\n\n")[0]
+    return set(re.findall(r"^\| `(\w+)` \|", table, re.M))
+
+
+def check_cause(cause, wrong):
+    nobody = cause["who"] == "nobody" or cause["kind"] == "cpu_quota"
+    if len(cause["path"]) != cause["hops"] or (cause["pid"] is None) != nobody:
+        wrong.append(f"path or pid of {cause}")
+
+
+def check_chain(chain, wrong):
+    account, lost = chain["account"], chain["lost_ns"]
+    if set(account) != ACCOUNT or sum(account.values()) != lost:
+        wrong.append(f"account: {sum(account.values())} of {lost}")
+    known = sum(c["ns"] for c in chain["causes"])
+    if abs(known + account["unrecorded_ns"] + account["unexplained_ns"] - lost) > ROUNDING:
+        wrong.append(f"causes: {known} of {lost}")
+    if sum(e["lost_ns"] for e in chain["effects"]) != lost:
+        wrong.append("effects do not add up to what was lost")
+    if not {c["kind"] for c in chain["causes"]} | {chain["verdict"]} <= kinds() | {"none"}:
+        wrong.append("a kind of cause is not explained")
+    if chain["severity"] not in SEVERITIES or not all(chain[k] for k in ("headline", "cause", "fix", "proof")):
+        wrong.append("severity or a sentence is missing")
+    for cause in chain["causes"]:
+        check_cause(cause, wrong)
+
+
+def check_chains(document):
+    """What does not fit together in the chains, as text."""
+    wrong = []
+    for chain in document["chains"] + document["small"]:
+        check_chain(chain, wrong)
+    if document["quiet"] != (not document["chains"] and not document["cannot_tell"]):
+        wrong.append("quiet")
+    if not {c["reason"] for c in document["cannot_tell"]} <= REASONS:
+        wrong.append("an unknown reason")
+    return wrong
+
+
 def main():
-    found = set()
+    found, wrong = set(), []
     for path in sys.argv[1:]:
         with open(path) as f:
-            keys_of(json.load(f), found)
+            document = json.load(f)
+        keys_of(document, found)
+        wrong += [f"{path}: {text}" for text in check_chains(document)]
+    print("".join(f"{text}\n" for text in wrong), end="")
     with open(os.path.join(TOP, "format-spec/report.md")) as f:
         explained = set(re.findall(r"`([^`\n]+)`", f.read())) - OTHERS
     for key in sorted(found - explained):
@@ -39,7 +98,7 @@ def main():
     for key in sorted(explained - found):
         print(f"\"{key}\" is explained, but not there")
     print(f"{len(found & explained)} keys" if found == explained else "format-spec/report.md differs")
-    return found != explained
+    return bool(wrong) or found != explained
 
 
 sys.exit(main())

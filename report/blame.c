@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <string.h>
+#include "blame_private.h"
+#include "syscalls.h"
+
+/* Pieces of other threads looked at for one window: what is beyond has no known cause. */
+#define BUDGET (1u << 20)
+#define WAKES_AHEAD 16		/* timeouts looked past for the wake-up that counted */
+
+static void take_waiting(struct blame_window *w, uint32_t depth, const struct piece *p);
+static void take_blocked(struct blame_window *w, uint32_t depth, const struct piece *p);
+
+static uint32_t process_of(const struct blame_window *w, uint32_t thread)
+{
+	return thread == TASKS_NONE ? TASKS_UNKNOWN : w->blame->tasks->threads[thread].process;
+}
+
+static const struct process *process_at(const struct blame_window *w, uint32_t thread)
+{
+	return &w->blame->tasks->processes[w->blame->tasks->threads[thread].process];
+}
+
+static bool same_part(const struct part *a, const struct part *b)
+{
+	return a->state == b->state && a->kind == b->kind && a->hops == b->hops &&
+	       a->thread == b->thread && a->process == b->process &&
+	       !memcmp(a->path, b->path, a->hops * sizeof(*a->path));
+}
+
+static void hand_on(struct blame_window *w)
+{
+	for (size_t i = 0; i < w->part_count && !w->failure; i++) {
+		if (w->parts[i].ns > w->most.ns)
+			w->most = w->parts[i];
+		if (w->hand_on)
+			w->failure = w->hand_on(w->context, &w->parts[i]);
+	}
+	w->part_count = 0;
+}
+
+/* ns of the window by who had them. thread: TASKS_NONE for nobody; of wake-up latency who waited. */
+static void add(struct blame_window *w, enum lost_state state, enum cause_kind kind, uint32_t hops,
+		uint32_t thread, uint64_t ns)
+{
+	struct part part = {
+		.group = w->window->group, .state = (uint8_t)state, .kind = (uint8_t)kind,
+		.hops = (uint8_t)(hops > CHAINS_HOPS ? CHAINS_HOPS : hops),
+		.process = kind == CAUSE_WAKE_LATENCY ? TASKS_UNKNOWN : process_of(w, thread),
+		.thread = thread, .ns = ns,
+	};
+	size_t i;
+
+	for (i = 0; i < part.hops; i++)
+		part.path[i] = w->path[i];
+	w->states[state] += ns;
+	for (i = 0; i < w->part_count; i++)
+		if (same_part(&w->parts[i], &part))
+			break;
+	if (i == BLAME_LOCAL) {
+		hand_on(w);
+		i = 0;
+	}
+	if (i == w->part_count)
+		w->parts[w->part_count++] = part;
+	else
+		w->parts[i].ns += ns;
+}
+
+/* Time of a thread depth wake-ups away is, for the feeding thread, time it was blocked. */
+static enum lost_state state_at(uint32_t depth, enum lost_state own)
+{
+	return depth && own != LOST_UNRECORDED ? LOST_BLOCKED : own;
+}
+
+static void show(const struct blame_window *w, uint32_t depth, const struct piece *p, uint32_t by,
+		 enum stretch_state state, enum cause_kind kind)
+{
+	struct stretch s = {
+		.start = p->start, .end = p->end, .state = state,
+		.depth = depth, .thread = w->path[depth], .by = by, .cpu = p->cpu, .kind = kind,
+	};
+
+	if (!w->watch)
+		return;
+	if (p->back) {
+		s.context = p->back->waker_context;
+		s.vector = p->back->waker_vector;
+		s.syscall = p->back->syscall;
+		s.io_wait = p->back->next_flags & NEXT_FLAG_IO_WAIT;
+	}
+	w->watch->stretch(w->watch->context, &s);
+}
+
+static bool spend(struct blame_window *w)
+{
+	return w->budget && w->budget--;
+}
+
+/* The part of [start, end) in which the thread was reclaiming memory. */
+static uint64_t reclaiming(const struct blame_window *w, uint32_t thread, uint64_t start, uint64_t end)
+{
+	const struct timeline *tl = w->timeline;
+	const struct timeline_reclaim *r = tl->reclaim_count ? timeline_reclaim(tl, thread, start) : NULL;
+	uint64_t sum = 0;
+
+	for (; r && r < tl->reclaims + tl->reclaim_count && r->thread == thread && r->start < end; r++) {
+		uint64_t from = r->start > start ? r->start : start, to = r->end < end ? r->end : end;
+
+		sum += from < to ? to - from : 0;
+	}
+	return sum;
+}
+
+/* Time the thread itself is answerable for, less what it spent in reclaim. */
+static void add_own(struct blame_window *w, uint32_t depth, enum lost_state state, enum cause_kind kind,
+		    const struct piece *p)
+{
+	uint32_t thread = w->path[depth];
+	uint64_t reclaim = reclaiming(w, thread, p->start, p->end);
+
+	if (reclaim)
+		add(w, state, CAUSE_RECLAIM, depth, thread, reclaim);
+	if (p->end - p->start > reclaim)
+		add(w, state, kind, depth, thread, p->end - p->start - reclaim);
+}
+
+/* A worker made, or ended, in this very window. */
+static bool starting_up(const struct blame_window *w, uint32_t thread)
+{
+	uint32_t process = w->blame->tasks->threads[thread].process;
+	const struct process *p = &w->blame->tasks->processes[process];
+	const struct process_role *role = &w->blame->roles->processes[process];
+
+	if (role->role != ROLE_WORKER || role->main != w->group->process)
+		return false;
+	return (p->born && p->birth >= w->window->whole_start && p->birth < w->window->whole_end) ||
+	       (p->end && p->end >= w->window->whole_start && p->end < w->window->whole_end);
+}
+
+/* Running, of a thread that was waited for. */
+static void take_peer_running(struct blame_window *w, uint32_t depth, const struct piece *p)
+{
+	enum cause_kind kind = starting_up(w, w->path[depth]) ? CAUSE_WORKER_STARTUP : CAUSE_PEER_WORK;
+
+	show(w, depth, p, TASKS_NONE, STRETCH_RUNNING, kind);
+	add_own(w, depth, LOST_BLOCKED, kind, p);
+}
+
+/* What another thread did in [start, end), in which those before it on the path were blocked. */
+static void follow(struct blame_window *w, uint32_t depth, uint32_t thread, uint64_t start, uint64_t end)
+{
+	const struct thread *t = &w->blame->tasks->threads[thread];
+	struct piece_cursor c;
+	struct piece p;
+
+	w->path[depth] = thread;
+	pieces_begin(&c, w->timeline, thread, start, end, &w->thread_hints[thread % BLAME_HINTS]);
+	while (pieces_next(&c, &p)) {
+		if (!spend(w)) {
+			add(w, LOST_BLOCKED, CAUSE_NONE, depth, TASKS_NONE, end - p.start);
+			return;
+		}
+		if (p.state == PIECE_RUNNING) {
+			take_peer_running(w, depth, &p);
+		} else if (p.state == PIECE_WAITING) {
+			take_waiting(w, depth, &p);
+		} else if (p.state == PIECE_BLOCKED) {
+			take_blocked(w, depth, &p);
+		} else if (t->born && p.start < t->birth) {
+			/* Not made yet: so is what it would hand on. */
+			add(w, LOST_BLOCKED, starting_up(w, thread) ? CAUSE_WORKER_STARTUP : CAUSE_NONE,
+			    depth, thread, p.end - p.start);
+		} else {
+			show(w, depth, &p, TASKS_NONE, STRETCH_UNRECORDED, CAUSE_NONE);
+			add(w, LOST_UNRECORDED, CAUSE_NONE, depth, TASKS_NONE, p.end - p.start);
+		}
+	}
+}
+
+/* Runnable and not running: by who had the CPU meanwhile. */
+static void take_waiting(struct blame_window *w, uint32_t depth, const struct piece *p)
+{
+	struct slice_cursor c;
+	struct slice s;
+
+	if (p->back && p->back->next_flags & NEXT_FLAG_THROTTLED) {
+		show(w, depth, p, TASKS_NONE, STRETCH_THROTTLED, CAUSE_CPU_QUOTA);
+		add(w, state_at(depth, LOST_THROTTLED), CAUSE_CPU_QUOTA, depth, w->path[depth], p->end - p->start);
+		return;
+	}
+	slices_begin(&c, w->timeline, p->cpu, p->start, p->end, &w->cpu_hints[p->cpu % BLAME_HINTS]);
+	while (slices_next(&c, &s)) {
+		struct piece part = { .start = s.start, .end = s.end, .cpu = p->cpu, .back = p->back };
+		uint64_t ns = s.end - s.start;
+
+		if (s.thread == TASKS_UNKNOWN) {
+			show(w, depth, &part, TASKS_NONE, STRETCH_UNRECORDED, CAUSE_NONE);
+			add(w, LOST_UNRECORDED, CAUSE_NONE, depth, TASKS_NONE, ns);
+		} else if (s.thread == TASKS_IDLE || s.thread == w->path[depth]) {
+			show(w, depth, &part, TASKS_NONE, STRETCH_WAITING, CAUSE_WAKE_LATENCY);
+			add(w, state_at(depth, LOST_WAKE_LATENCY), CAUSE_WAKE_LATENCY, depth, w->path[depth], ns);
+		} else if (depth && starting_up(w, w->path[depth]) && starting_up(w, s.thread)) {
+			/* Workers that are made together compete for the CPUs. */
+			show(w, depth, &part, s.thread, STRETCH_WAITING, CAUSE_WORKER_STARTUP);
+			add(w, LOST_BLOCKED, CAUSE_WORKER_STARTUP, depth, w->path[depth], ns);
+		} else {
+			show(w, depth, &part, s.thread, STRETCH_WAITING, CAUSE_CPU_CONTENTION);
+			add(w, state_at(depth, LOST_WAITING), CAUSE_CPU_CONTENTION, depth + 1, s.thread, ns);
+		}
+	}
+}
+
+static bool on_path(const struct blame_window *w, uint32_t depth, uint32_t thread)
+{
+	for (uint32_t i = 0; i <= depth; i++)
+		if (w->path[i] == thread)
+			return true;
+	return false;
+}
+
+static uint64_t ran(const struct blame_window *w, uint32_t thread, uint64_t start, uint64_t end)
+{
+	struct piece_cursor c;
+	struct piece p;
+	uint64_t sum = 0;
+
+	pieces_begin(&c, w->timeline, thread, start, end, NULL);
+	while (pieces_next(&c, &p))
+		if (p.state == PIECE_RUNNING)
+			sum += p.end - p.start;
+	return sum;
+}
+
+/* Of the same process, the other thread that ran most of [start, end), if half of it; or TASKS_NONE. */
+static uint32_t busy_sibling(struct blame_window *w, uint32_t thread, uint64_t start, uint64_t end)
+{
+	uint32_t process = w->blame->tasks->threads[thread].process, best = TASKS_NONE;
+	uint32_t t = w->blame->tasks->processes[process].first_thread;
+	uint64_t most = 0, sum = 0;
+
+	for (; t != TASKS_NONE; t = w->blame->tasks->threads[t].next) {
+		uint64_t ns = t != thread && spend(w) ? ran(w, t, start, end) : 0;
+
+		sum += ns;
+		if (ns > most) {
+			most = ns;
+			best = t;
+		}
+	}
+	return sum * 2 >= end - start ? best : TASKS_NONE;
+}
+
+/* Timed out, and slept again at once: the row of the wake-up that ended the waiting in the end; or NULL. */
+static const struct timeline_row *real_wake(const struct blame_window *w, uint32_t thread, const struct piece *p)
+{
+	struct piece_cursor c;
+	struct piece next;
+	unsigned int seen = 0;
+
+	pieces_begin(&c, w->timeline, thread, p->back->ts, w->timeline->end, NULL);
+	while (seen < WAKES_AHEAD && pieces_next(&c, &next)) {
+		if (next.state == PIECE_RUNNING && next.end - next.start > BLAME_SYNC_TAIL)
+			return NULL;
+		if (next.state != PIECE_BLOCKED)
+			continue;
+		if (next.back->waker_context == WAKER_TASK && next.back->waker > TASKS_IDLE)
+			return next.back;
+		seen++;
+	}
+	return NULL;
+}
+
+/* Ended by nobody that can be followed. */
+static void end_here(struct blame_window *w, uint32_t depth, const struct piece *p, enum cause_kind kind,
+		     uint32_t thread)
+{
+	/* Whoever is outside the tree and waits for its own reasons has nothing to hand on yet. */
+	if (depth && kind == CAUSE_SLEEP && !process_at(w, w->path[depth])->in_tree)
+		kind = CAUSE_EXTERNAL;
+	show(w, depth, p, thread, STRETCH_BLOCKED, kind);
+	if (kind == CAUSE_SLEEP || kind == CAUSE_DISK)
+		add_own(w, depth, LOST_BLOCKED, kind, p);
+	else
+		add(w, LOST_BLOCKED, kind, depth, kind == CAUSE_NONE ? TASKS_NONE : w->path[depth],
+		    p->end - p->start);
+}
+
+static bool in_call(const struct blame_window *w, uint32_t depth)
+{
+	return !depth && w->group->kind == EFFECT_SLOW_CALL;
+}
+
+/* A timer ended it: a sleep the thread chose, a time limit, or a device that is one. */
+static void take_timer(struct blame_window *w, uint32_t depth, const struct piece *p)
+{
+	const struct timeline_row *back = p->back, *later;
+	enum syscall_class class = back->syscall ?
+		syscall_class(w->blame->aarch64, back->syscall - 1u) : SYSCALL_OTHER;
+	uint32_t thread = w->path[depth], sibling;
+
+	if (class == SYSCALL_SLEEP) {
+		end_here(w, depth, p, CAUSE_SLEEP, thread);
+		return;
+	}
+	if (class == SYSCALL_FUTEX) {
+		sibling = busy_sibling(w, thread, p->start, p->end);
+		if (sibling != TASKS_NONE) {
+			show(w, depth, p, sibling, STRETCH_BLOCKED, CAUSE_LOCK_GUESS);
+			add(w, LOST_BLOCKED, CAUSE_LOCK_GUESS, depth + 1, sibling, p->end - p->start);
+			return;
+		}
+	}
+	later = class == SYSCALL_FUTEX || class == SYSCALL_WAIT ? real_wake(w, thread, p) : NULL;
+	if (later && depth + 1 < CHAINS_HOPS && !on_path(w, depth, later->waker)) {
+		show(w, depth, p, later->waker, STRETCH_BLOCKED, CAUSE_NONE);
+		follow(w, depth + 1, later->waker, p->start, p->end);
+		return;
+	}
+	if (in_call(w, depth))
+		end_here(w, depth, p, CAUSE_DEVICE, TASKS_NONE);
+	else
+		end_here(w, depth, p, class == SYSCALL_WAIT || class == SYSCALL_READ ? CAUSE_SLEEP : CAUSE_NONE,
+			 TASKS_NONE);
+}
+
+static void take_waker(struct blame_window *w, uint32_t depth, const struct piece *p)
+{
+	uint32_t waker = p->back->waker;
+
+	if (waker <= TASKS_IDLE || on_path(w, depth, waker) || depth + 1 >= CHAINS_HOPS) {
+		end_here(w, depth, p, in_call(w, depth) ? CAUSE_DEVICE : CAUSE_NONE, TASKS_NONE);
+		return;
+	}
+	if (in_call(w, depth) && process_at(w, waker)->kernel) {
+		end_here(w, depth, p, CAUSE_DEVICE, waker);
+		return;
+	}
+	show(w, depth, p, waker, STRETCH_BLOCKED, CAUSE_NONE);
+	follow(w, depth + 1, waker, p->start, p->end);
+}
+
+static void take_interrupt(struct blame_window *w, uint32_t depth, const struct piece *p)
+{
+	const struct timeline_row *back = p->back;
+	bool sending = back->waker > TASKS_IDLE && back->waker_syscall &&
+		       syscall_class(w->blame->aarch64, back->waker_syscall - 1u) == SYSCALL_SEND;
+
+	switch (back->waker_vector) {
+	case VECTOR_BLOCK: case VECTOR_IRQ_POLL:
+		end_here(w, depth, p, CAUSE_DISK, TASKS_NONE);
+		return;
+	case VECTOR_NET_RX: case VECTOR_NET_TX:
+		if (sending)
+			take_waker(w, depth, p);
+		else
+			end_here(w, depth, p, CAUSE_NETWORK, TASKS_NONE);
+		return;
+	case VECTOR_TIMER: case VECTOR_HRTIMER: case VECTOR_HARD_TIMER:
+		take_timer(w, depth, p);
+		return;
+	}
+	if (in_call(w, depth))
+		end_here(w, depth, p, CAUSE_DEVICE, TASKS_NONE);
+	else if (back->waker_vector == VECTOR_UNKNOWN && back->syscall &&
+		 syscall_class(w->blame->aarch64, back->syscall - 1u) == SYSCALL_SLEEP)
+		take_timer(w, depth, p);
+	else
+		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
+}
+
+/* Asleep until somebody or something ended it. */
+static void take_blocked(struct blame_window *w, uint32_t depth, const struct piece *p)
+{
+	const struct timeline_row *back = p->back;
+
+	if (back->open)
+		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
+	else if (back->next_flags & NEXT_FLAG_IO_WAIT)
+		end_here(w, depth, p, CAUSE_DISK, TASKS_NONE);
+	else if (back->waker_context == WAKER_TASK)
+		take_waker(w, depth, p);
+	else if (back->waker_context == WAKER_SOFTIRQ || back->waker_context == WAKER_HARDIRQ)
+		take_interrupt(w, depth, p);
+	else
+		end_here(w, depth, p, in_call(w, depth) ? CAUSE_DEVICE : CAUSE_NONE, TASKS_NONE);
+}
+
+/* The feeding thread had the CPU. */
+static void take_own_running(struct blame_window *w, const struct piece *p)
+{
+	enum cause_kind kind = p->start < w->startup_until ? CAUSE_WORKER_STARTUP : CAUSE_OWN_WORK;
+
+	show(w, 0, p, TASKS_NONE, STRETCH_RUNNING, kind);
+	add_own(w, 0, LOST_RUNNING, kind, p);
+}
+
+static void take_device(struct blame_window *w, const struct piece *p)
+{
+	static const enum stretch_state states[] = {
+		[PIECE_RUNNING] = STRETCH_RUNNING, [PIECE_WAITING] = STRETCH_WAITING,
+		[PIECE_BLOCKED] = STRETCH_BLOCKED, [PIECE_UNRECORDED] = STRETCH_UNRECORDED,
+	};
+
+	show(w, 0, p, TASKS_NONE, states[p->state], CAUSE_DEVICE);
+	add(w, LOST_BLOCKED, CAUSE_DEVICE, 0, w->path[0], p->end - p->start);
+}
+
+static void take_unrecorded(struct blame_window *w, const struct piece *p)
+{
+	show(w, 0, p, TASKS_NONE, STRETCH_UNRECORDED, CAUSE_NONE);
+	add(w, LOST_UNRECORDED, CAUSE_NONE, 0, TASKS_NONE, p->end - p->start);
+}
+
+/* Before the work had begun, whatever it was. */
+static void take_initial(struct blame_window *w, const struct piece *p)
+{
+	enum lost_state state = p->state == PIECE_RUNNING ? LOST_RUNNING :
+				p->state == PIECE_WAITING ? LOST_WAITING : LOST_BLOCKED;
+
+	if (p->state == PIECE_UNRECORDED)
+		take_unrecorded(w, p);
+	else
+		add(w, state, CAUSE_INITIALISATION, 0, w->path[0], p->end - p->start);
+}
+
+static void take(struct blame_window *w, const struct piece *p)
+{
+	if (w->window->flags & WINDOW_INITIAL)
+		take_initial(w, p);
+	else if (p->state == PIECE_RUNNING)
+		take_own_running(w, p);
+	else if (p->state == PIECE_WAITING)
+		take_waiting(w, 0, p);
+	else if (p->state == PIECE_BLOCKED)
+		take_blocked(w, 0, p);
+	else
+		take_unrecorded(w, p);
+}
+
+/*
+ * A thread that sleeps until the device is done is woken by an interrupt or by the driver's
+ * kernel thread; one that another thread of the job woke slept for another reason.
+ */
+static bool waits_for_device(const struct blame_window *w, const struct piece *p)
+{
+	return p->state == PIECE_RUNNING ||
+	       (p->state == PIECE_BLOCKED && (p->back->waker_context != WAKER_TASK || p->back->waker <= TASKS_IDLE ||
+					      process_at(w, p->back->waker)->kernel));
+}
+
+/* Time off the CPU overlaps the device's work, unless the call returned soon after it. */
+static void take_synchronising(struct blame_window *w, const struct piece *p)
+{
+	if (p->state == PIECE_UNRECORDED)
+		take_unrecorded(w, p);
+	else if (waits_for_device(w, p) || w->window->whole_end > p->back->ts + BLAME_SYNC_TAIL)
+		take_device(w, p);
+	else
+		take(w, p);
+}
+
+static void count_figures(struct blame_window *w, const struct piece *p, uint32_t thread)
+{
+	if (p->state == PIECE_RUNNING) {
+		timeline_piece_pages(w->timeline, thread, p, &w->page_events, &w->pages);
+		if (p->left && p->left->ts <= p->end)
+			w->major_faults += p->left->major_faults;
+	} else if (p->back && p->end >= p->back->ts) {
+		w->switches++;
+		w->migrations += p->back->moved_from != 0;
+	}
+}
+
+/* Of a call without a switch in it the recorder has counted them. */
+static void exact_pages(struct blame_window *w)
+{
+	const uint32_t whole = WINDOW_HEAD | WINDOW_TAIL;
+
+	if (!w->timeline->calls_count_pages || w->group->kind != EFFECT_SLOW_CALL || w->switches ||
+	    (w->window->flags & whole) != whole)
+		return;
+	w->pages = w->page_events = timeline_call_pages(w->timeline, w->group->thread, w->window->whole_end);
+}
+
+int blame_take_apart(struct blame_window *w)
+{
+	uint32_t thread = w->group->thread;
+	struct piece_cursor c;
+	struct piece p;
+
+	w->part_count = 0;
+	w->most.ns = 0;
+	w->failure = 0;
+	memset(w->states, 0, sizeof(w->states));
+	w->switches = w->major_faults = w->migrations = w->page_events = w->pages = 0;
+	w->budget = BUDGET;
+	w->path[0] = thread;
+	pieces_begin(&c, w->timeline, thread, w->window->start, w->window->end,
+		     &w->thread_hints[thread % BLAME_HINTS]);
+	while (pieces_next(&c, &p)) {
+		count_figures(w, &p, thread);
+		if (w->group->synchronising)
+			take_synchronising(w, &p);
+		else
+			take(w, &p);
+	}
+	hand_on(w);
+	exact_pages(w);
+	return w->failure;
+}

@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+#include "array.h"
+#include "evidence.h"
+#include "findings.h"
+#include "report.h"
+
+#define PAGE_NS_DEFAULT 1000	/* a first touch of a page, where the recorder did not measure it */
+#define GROUP_PERMILLE 1	/* of the active span: groups that lost less are not taken apart */
+
+/* A chain in the making. */
+struct draft { struct finding finding; struct verdict verdict; };
+
+struct loader {
+	struct chains *chains;
+	struct report *report;
+	struct windows windows;
+	struct timeline timeline;
+	struct blame blame;
+	struct evidence evidence;
+	struct lossy_span *lossy; size_t lossy_count;
+	uint64_t *wanted;		/* a bit for each group */
+	struct draft *drafts; size_t draft_count, draft_capacity;
+};
+
+const char *effect_kind_name(enum effect_kind kind)
+{
+	static const char *const names[] = {
+		[EFFECT_SLOW_CALL] = "slow_call", [EFFECT_GAP] = "gap", [EFFECT_STARVATION] = "starvation",
+	};
+
+	return names[kind];
+}
+
+const char *cause_kind_name(enum cause_kind kind)
+{
+	static const char *const names[CAUSE_LIMIT] = {
+		[CAUSE_NONE] = "unexplained", [CAUSE_CPU_CONTENTION] = "cpu_contention",
+		[CAUSE_CPU_QUOTA] = "cpu_quota", [CAUSE_DISK] = "disk", [CAUSE_NETWORK] = "network",
+		[CAUSE_RECLAIM] = "reclaim", [CAUSE_PAGE_ALLOCATION] = "page_allocation",
+		[CAUSE_LOCK_GUESS] = "lock_guess", [CAUSE_SLEEP] = "sleep", [CAUSE_OWN_WORK] = "own_work",
+		[CAUSE_PEER_WORK] = "peer_work", [CAUSE_WORKER_STARTUP] = "worker_startup",
+		[CAUSE_WAKE_LATENCY] = "wake_latency", [CAUSE_HANDOFF] = "handoff",
+		[CAUSE_INITIALISATION] = "initialisation", [CAUSE_EXTERNAL] = "external",
+		[CAUSE_DEVICE] = "device",
+	};
+
+	return names[kind];
+}
+
+const char *severity_name(enum severity s)
+{
+	static const char *const names[] = { "NONE", "LOW", "MEDIUM", "HIGH" };
+
+	return names[s];
+}
+
+static const struct feeding *feeding_of(const struct windows *w, uint32_t process)
+{
+	for (size_t i = 0; i < w->feeding_count; i++)
+		if (w->feeding[i].process == process)
+			return &w->feeding[i];
+	return NULL;
+}
+
+static uint64_t span_of(const struct windows *w, uint32_t process)
+{
+	const struct feeding *f = feeding_of(w, process);
+
+	return f ? f->span : 0;
+}
+
+static int cannot(struct chains *c, const struct cannot_tell *cannot)
+{
+	struct cannot_tell *grown = realloc(c->cannot, (c->cannot_count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return ERROR_MEMORY;
+	c->cannot = grown;
+	grown[c->cannot_count++] = *cannot;
+	return 0;
+}
+
+static bool is_wanted(const struct loader *l, size_t g)
+{
+	return l->wanted[g / 64] >> g % 64 & 1;
+}
+
+static bool worth_it(const struct window_group *g, uint64_t span)
+{
+	return g->slow && g->lost > span / 1000 * GROUP_PERMILLE;
+}
+
+/* Groups that lost something, of processes whose groups together lost enough to be listed. */
+static int choose_groups(struct loader *l, bool *any)
+{
+	const struct windows *w = &l->windows;
+	uint64_t *lost = calloc(l->report->tasks.process_count, sizeof(*lost));
+
+	l->wanted = calloc(w->group_count / 64 + 1, sizeof(*l->wanted));
+	if (!lost || !l->wanted)
+		return free(lost), ERROR_MEMORY;
+	for (size_t g = 0; g < w->group_count; g++)
+		if (worth_it(&w->groups[g], span_of(w, w->groups[g].process)))
+			lost[w->groups[g].process] += w->groups[g].lost;
+	for (size_t g = 0; g < w->group_count; g++) {
+		uint32_t process = w->groups[g].process;
+		uint64_t span = span_of(w, process);
+
+		if (!worth_it(&w->groups[g], span) || lost[process] < span / 1000 * CHAINS_LOW_PERMILLE)
+			continue;
+		l->wanted[g / 64] |= 1ull << g % 64;
+		*any = true;
+	}
+	free(lost);
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct lossy_span *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* When rows of calls or switches were lost; overlapping stretches joined. */
+static int find_lossy(struct loader *l)
+{
+	const struct completeness *c = &l->report->completeness;
+	size_t n = 0;
+
+	l->lossy = malloc((c->second_count + 1) * sizeof(*l->lossy));
+	if (!l->lossy)
+		return ERROR_MEMORY;
+	for (size_t i = 0; i < c->second_count; i++) {
+		const struct loss_second *s = &c->seconds[i];
+
+		if (s->source == SOURCE_SWITCH || s->source == SOURCE_CALL_ENTRY ||
+		    s->source == SOURCE_CALL_RETURN)
+			l->lossy[n++] = (struct lossy_span){ s->first, s->last + 1 };
+	}
+	if (n)
+		qsort(l->lossy, n, sizeof(*l->lossy), by_start);
+	for (size_t i = 0; i < n; i++) {
+		struct lossy_span *last = l->lossy_count ? &l->lossy[l->lossy_count - 1] : NULL;
+
+		if (!last || l->lossy[i].start > last->end)
+			l->lossy[l->lossy_count++] = l->lossy[i];
+		else if (l->lossy[i].end > last->end)
+			last->end = l->lossy[i].end;
+	}
+	return 0;
+}
+
+static int open_blame(struct loader *l)
+{
+	const char *arch = recording_fact(&l->report->recording, "host.arch");
+	int ret = find_lossy(l);
+
+	if (ret)
+		return ret;
+	l->blame = (struct blame){
+		.timeline = &l->timeline, .tasks = &l->report->tasks, .roles = &l->report->roles,
+		.windows = &l->windows, .aarch64 = arch && !strcmp(arch, "aarch64"),
+		.lossy = l->lossy, .lossy_count = l->lossy_count,
+	};
+	ret = timeline_open(&l->timeline, &l->report->recording, &l->report->tasks, &l->report->procs);
+	return ret ? ret : blame_open(&l->blame);
+}
+
+/* Span by span, from the last to the first. */
+static int take_apart(struct loader *l)
+{
+	const struct window *list;
+	size_t count;
+	int ret = open_blame(l);
+
+	for (size_t s = l->windows.span_count; s-- && !ret;) {
+		const struct window_span *span = &l->windows.spans[s];
+		bool last = s + 1 == l->windows.span_count;
+
+		ret = timeline_load(&l->timeline, span->start, span->end + last);
+		if (!ret)
+			ret = windows_load(&l->windows, s, l->wanted, &list, &count);
+		if (!ret)
+			ret = blame_windows(&l->blame, list, count);
+	}
+	return ret ? ret : blame_finish(&l->blame);
+}
+
+static bool same_verdict(const struct verdict *a, const struct verdict *b)
+{
+	return a->kind == b->kind && a->workers == b->workers && !strcmp(a->name, b->name);
+}
+
+static struct draft *draft_for(struct loader *l, uint32_t process, const struct verdict *v)
+{
+	struct draft *drafts;
+
+	for (size_t i = 0; i < l->draft_count; i++)
+		if (l->drafts[i].finding.process == process && same_verdict(&l->drafts[i].verdict, v))
+			return &l->drafts[i];
+	drafts = array_reserve(l->drafts, &l->draft_capacity, l->draft_count + 1, sizeof(*drafts));
+	if (!drafts)
+		return NULL;
+	l->drafts = drafts;
+	memset(&drafts[l->draft_count], 0, sizeof(*drafts));
+	drafts[l->draft_count].verdict = *v;
+	return &drafts[l->draft_count++];
+}
+
+static struct verdict judge(const struct loader *l, const struct finding *f)
+{
+	return finding_verdict(f, span_of(&l->windows, f->process), &l->report->tasks, &l->report->roles);
+}
+
+static int join_group(struct loader *l, uint32_t g, uint64_t page_ns)
+{
+	struct finding f = { 0 };
+	int ret = finding_of_group(&f, &l->blame, g, page_ns);
+	struct draft *draft;
+	struct verdict v;
+
+	if (!ret && f.lost) {
+		finding_join_names(&f, &l->report->tasks, &l->report->roles);
+		v = judge(l, &f);
+		draft = draft_for(l, f.process, &v);
+		ret = draft ? finding_add(&draft->finding, &f) : ERROR_MEMORY;
+	}
+	finding_release(&f);
+	return ret;
+}
+
+/* Effects with the same culprit are one chain. */
+static int join_groups(struct loader *l)
+{
+	uint64_t page_ns = recording_number(&l->report->recording, "record.page_fault_ns", PAGE_NS_DEFAULT);
+	int ret = 0;
+
+	for (size_t g = 0; g < l->windows.group_count && !ret; g++)
+		if (is_wanted(l, g))
+			ret = join_group(l, (uint32_t)g, page_ns);
+	return ret;
+}
+
+static enum severity severity_of(const struct finding *f, uint64_t span)
+{
+	uint64_t bad = f->lost - (f->harmless < f->lost ? f->harmless : f->lost);
+
+	if (bad >= span / 1000 * CHAINS_HIGH_PERMILLE)
+		return SEVERITY_HIGH;
+	if (bad >= span / 1000 * CHAINS_MEDIUM_PERMILLE)
+		return SEVERITY_MEDIUM;
+	return f->lost >= span / 1000 * CHAINS_LOW_PERMILLE ? SEVERITY_LOW : SEVERITY_NONE;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Most workers of the process alive at once; 0 too when out of memory. */
+static uint64_t workers_of(const struct report *r, uint32_t process)
+{
+	size_t n = r->tasks.process_count, born = 0, ended = 0;
+	int64_t *births = calloc(2 * n, sizeof(*births)), *ends = births + n, now = 0, most = 0;
+
+	for (size_t i = 1; births && i < n; i++) {
+		const struct process *p = &r->tasks.processes[i];
+
+		if (r->roles.processes[i].role != ROLE_WORKER || r->roles.processes[i].main != process)
+			continue;
+		births[born++] = (int64_t)p->birth;
+		if (p->end)
+			ends[ended++] = (int64_t)p->end;
+	}
+	if (born)
+		qsort(births, born, sizeof(*births), by_value);
+	if (ended)
+		qsort(ends, ended, sizeof(*ends), by_value);
+	for (size_t i = 0, k = 0; i < born; i++) {
+		for (now++; k < ended && ends[k] <= births[i]; k++)
+			now--;
+		most = now > most ? now : most;
+	}
+	free(births);
+	return (uint64_t)most;
+}
+
+static void add_limits(const struct loader *l, struct chain *chain)
+{
+	struct chain_evidence *e = &chain->evidence;
+	const struct feeding *f = feeding_of(&l->windows, chain->process);
+
+	e->allowed_cpus = l->evidence.allowed[chain->process];
+	e->quota = l->evidence.quota;
+	e->quota_period = l->evidence.period;
+	e->quota_path = l->evidence.quota_path;
+	e->periods = l->evidence.periods;
+	e->throttled_periods = l->evidence.throttled;
+	e->syncs = f ? f->syncs : 0;
+	e->workers = workers_of(l->report, chain->process);
+}
+
+static struct chain *add_chain(struct chain **list, size_t *count)
+{
+	struct chain *grown = realloc(*list, (*count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	*list = grown;
+	memset(&grown[*count], 0, sizeof(*grown));
+	return &grown[(*count)++];
+}
+
+/* More than a tenth of it not seen: nothing is claimed. */
+static bool too_lossy(const struct finding *f)
+{
+	return (f->account.unrecorded + f->lossy) * 10 > f->lost;
+}
+
+static int tell_cannot(struct loader *l, const struct finding *f, uint64_t span)
+{
+	uint64_t missing = f->account.unrecorded + f->lossy;
+	struct cannot_tell c = {
+		.reason = l->report->completeness.calls_lossy && f->lossy ? CANNOT_LOST_CALLS :
+									    CANNOT_LOST_SWITCHES,
+		.process = f->process, .operation = f->effects[0].operation, .lost = f->lost,
+		.span = span, .missing = missing < f->lost ? missing : f->lost,
+	};
+
+	return cannot(l->chains, &c);
+}
+
+/* The finding's arrays move into the chain. */
+static void move_finding(struct chain *c, struct finding *f)
+{
+	c->process = f->process;
+	c->lost = f->lost;
+	c->effects = f->effects;
+	c->effect_count = f->effect_count;
+	c->causes = f->causes;
+	c->cause_count = f->cause_count;
+	c->account = f->account;
+	c->evidence = f->evidence;
+	memcpy(c->worst, f->worst, sizeof(c->worst));
+	c->worst_count = f->worst_count;
+	f->effects = NULL;
+	f->causes = NULL;
+}
+
+static int finish_draft(struct loader *l, struct draft *d)
+{
+	struct finding *f = &d->finding;
+	uint64_t span = span_of(&l->windows, f->process);
+	enum severity severity = severity_of(f, span);
+	struct verdict v;
+	struct chain *c;
+
+	if (severity == SEVERITY_NONE)
+		return 0;
+	finding_join_names(f, &l->report->tasks, &l->report->roles);
+	if (severity > SEVERITY_LOW && too_lossy(f))
+		return tell_cannot(l, f, span);
+	c = severity > SEVERITY_LOW ? add_chain(&l->chains->chains, &l->chains->count) :
+				      add_chain(&l->chains->small, &l->chains->small_count);
+	if (!c)
+		return ERROR_MEMORY;
+	v = judge(l, f);
+	move_finding(c, f);
+	c->severity = severity;
+	c->span = span;
+	c->verdict = v.kind;
+	c->explained = v.explained;
+	c->outside = v.outside;
+	c->guess = v.guess;
+	add_limits(l, c);
+	return 0;
+}
+
+static int by_severity(const void *a, const void *b)
+{
+	const struct chain *x = a, *y = b;
+	uint64_t left = x->span ? x->lost * 1000 / x->span : 0, right = y->span ? y->lost * 1000 / y->span : 0;
+
+	if (x->severity != y->severity)
+		return x->severity > y->severity ? -1 : 1;
+	if (left != right)
+		return left > right ? -1 : 1;
+	return (x->process > y->process) - (x->process < y->process);
+}
+
+static int finish(struct loader *l)
+{
+	struct chains *c = l->chains;
+	int ret = 0;
+
+	for (size_t i = 0; i < l->draft_count && !ret; i++)
+		ret = finish_draft(l, &l->drafts[i]);
+	if (c->count)
+		qsort(c->chains, c->count, sizeof(*c->chains), by_severity);
+	if (c->small_count)
+		qsort(c->small, c->small_count, sizeof(*c->small), by_severity);
+	return ret;
+}
+
+static bool anything_to_compare(const struct windows *w)
+{
+	for (size_t g = 0; g < w->group_count; g++)
+		if (w->groups[g].kind == EFFECT_STARVATION || w->groups[g].count >= WINDOWS_GROUP_MIN)
+			return true;
+	return false;
+}
+
+static bool calls_missing(const struct report *r)
+{
+	uint64_t lost = r->completeness.sources[SOURCE_CALL_ENTRY].all +
+			r->completeness.sources[SOURCE_CALL_RETURN].all;
+
+	return lost * 10 > r->latency.calls;
+}
+
+static int load(struct loader *l)
+{
+	struct report *r = l->report;
+	struct chains *c = l->chains;
+	bool any = false;
+	int ret;
+
+	if (!r->latency.calls)
+		return cannot(c, &(struct cannot_tell){ .reason = CANNOT_NO_CALLS });
+	if (!r->recording.blocks[TABLE_switch].count)
+		return cannot(c, &(struct cannot_tell){ .reason = CANNOT_NO_SWITCHES });
+	ret = windows_open(&l->windows, &r->recording, &r->tasks, &r->latency);
+	for (size_t i = 0; i < l->windows.feeding_count; i++) {
+		c->span += l->windows.feeding[i].span;
+		c->feeding_threads += l->windows.feeding[i].threads;
+	}
+	if (!ret && calls_missing(r))
+		ret = cannot(c, &(struct cannot_tell){ .reason = CANNOT_LOST_CALLS, .span = c->span });
+	else if (!ret && !anything_to_compare(&l->windows))
+		ret = cannot(c, &(struct cannot_tell){ .reason = CANNOT_FEW_CALLS, .span = c->span });
+	if (!ret)
+		ret = evidence_load(&l->evidence, &r->recording, &r->tasks);
+	if (!ret)
+		ret = choose_groups(l, &any);
+	if (ret || !any)
+		return ret;
+	ret = take_apart(l);
+	if (!ret)
+		ret = join_groups(l);
+	return ret ? ret : finish(l);
+}
+
+int chains_load(struct chains *c, struct report *r)
+{
+	struct loader l = { .chains = c, .report = r };
+	int ret;
+
+	memset(c, 0, sizeof(*c));
+	ret = load(&l);
+	c->quiet = !c->count && !c->cannot_count;
+	for (size_t i = 0; i < l.draft_count; i++)
+		finding_release(&l.drafts[i].finding);
+	free(l.drafts);
+	free(l.wanted);
+	free(l.lossy);
+	evidence_release(&l.evidence);
+	blame_release(&l.blame);
+	timeline_release(&l.timeline);
+	windows_release(&l.windows);
+	return ret;
+}
+
+static void release_list(struct chain *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(list[i].effects);
+		free(list[i].causes);
+	}
+	free(list);
+}
+
+void chains_release(struct chains *c)
+{
+	release_list(c->chains, c->count);
+	release_list(c->small, c->small_count);
+	free(c->cannot);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* --explain: one call taken apart, hop by hop. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "../common/options.h"
+#include "chain_text.h"
+#include "fmt.h"
+#include "syscalls.h"
+#include "view.h"
+#include "view_chains.h"
+#include "view_text.h"
+#include "words.h"
+
+#define NS_S 1000000000ull
+#define DAY_S 86400
+#define STRETCHES_SHOWN 60
+#define NEAREST 3
+
+/* ------------------------------------------------------------------ OP@TIME */
+
+/* Digits after the point as ns; false when there is something else. */
+static bool read_fraction(const char *text, uint64_t *ns)
+{
+	uint64_t unit = NS_S;
+
+	*ns = 0;
+	if (!*text)
+		return true;
+	if (*text++ != '.' || !*text)
+		return false;
+	for (; *text >= '0' && *text <= '9'; text++) {
+		unit /= 10;
+		*ns += (uint64_t)(*text - '0') * unit;
+	}
+	return !*text;
+}
+
+/* At most max digits; NULL without one. */
+static const char *read_digits(const char *text, unsigned int max, uint64_t *value)
+{
+	unsigned int n = 0;
+
+	for (*value = 0; n < max && text[n] >= '0' && text[n] <= '9'; n++)
+		*value = *value * 10 + (uint64_t)(text[n] - '0');
+	return n ? text + n : NULL;
+}
+
+/* Monotonic time of a moment of the real-time clock, which may have been set in between. */
+static uint64_t monotonic(const struct recording *r, uint64_t realtime)
+{
+	uint64_t ts = r->start + realtime - recording_realtime(r, r->start);
+
+	for (unsigned int i = 0; i < 3; i++)
+		ts += realtime - recording_realtime(r, ts);
+	return ts;
+}
+
+/* The first such time of day that is not before the start. */
+static bool read_clock(const struct recording *r, const char *text, uint64_t *ts)
+{
+	uint64_t begin = recording_realtime(r, r->start), h, m, s, ns, found;
+	time_t day = (time_t)(begin / NS_S);
+	struct tm tm;
+
+	text = read_digits(text, 2, &h);
+	if (!text || *text++ != ':' || !(text = read_digits(text, 2, &m)) || *text++ != ':' ||
+	    !(text = read_digits(text, 2, &s)) || !read_fraction(text, &ns) ||
+	    h > 23 || m > 59 || s > 60 || !begin || !localtime_r(&day, &tm))
+		return false;
+	tm.tm_hour = (int)h;
+	tm.tm_min = (int)m;
+	tm.tm_sec = (int)s;
+	tm.tm_isdst = -1;
+	found = (uint64_t)mktime(&tm) * NS_S + ns;
+	/* The start's own millisecond counts as not before it: that is how it is printed. */
+	if (found + NS_S / 1000 <= begin)
+		found += DAY_S * NS_S;
+	*ts = found < begin ? r->start : monotonic(r, found);
+	return true;
+}
+
+static bool read_seconds(const struct recording *r, const char *text, uint64_t *ts)
+{
+	uint64_t s, ns;
+
+	text = read_digits(text, 9, &s);
+	if (!text || !read_fraction(text, &ns))
+		return false;
+	*ts = r->start + s * NS_S + ns;
+	return true;
+}
+
+/* ts 0: no time was given. */
+static int read_time(const struct recording *r, const char *text, uint64_t *ts, struct error *e)
+{
+	char from[FMT_SIZE], to[FMT_SIZE], span[FMT_SIZE];
+
+	if (!read_seconds(r, text, ts) && !read_clock(r, text, ts)) {
+		error_set(e, ERROR_USAGE, "option \"--explain\": no time: \"%s\"", text);
+		return error_hint(e, "seconds from the start (12.345), or the time of day (14:03:07.218)");
+	}
+	*ts += !*ts;
+	if (*ts <= r->end)
+		return 0;
+	error_set(e, ERROR_USAGE, "option \"--explain\": \"%s\" is not within the recording", text);
+	return error_hint(e, "it covers %s, from %s to %s", fmt_span(span, r->end - r->start),
+			  fmt_clock(from, recording_realtime(r, r->start)),
+			  fmt_clock(to, recording_realtime(r, r->end)));
+}
+
+const char *explain_time(const struct recording *r, uint64_t ts, char buf[FMT_SIZE])
+{
+	uint64_t ns = ts > r->start ? ts - r->start : 0;
+
+	snprintf(buf, FMT_SIZE, "%llu.%06u", (unsigned long long)(ns / NS_S),
+		 (unsigned int)(ns % NS_S / 1000));
+	return buf;
+}
+
+/* ------------------------------------------------------------------ no such operation */
+
+struct near { const char *name; unsigned int distance; uint64_t calls; };
+
+static int by_distance(const void *a, const void *b)
+{
+	const struct near *x = a, *y = b;
+
+	if (x->distance != y->distance)
+		return x->distance < y->distance ? -1 : 1;
+	return x->calls != y->calls ? (x->calls > y->calls ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* Operations that were called, the nearest names first. */
+static int unknown_operation(const struct report *r, const char *name, struct error *e)
+{
+	struct near *near = calloc(r->latency.row_count + 1, sizeof(*near));
+	char text[256] = "";
+	struct words w;
+	size_t n = 0;
+
+	error_set(e, ERROR_USAGE, "option \"--explain\": \"%s\" was not called", name);
+	for (size_t i = 0; near && i < r->latency.row_count; i++)
+		if (r->latency.rows[i].process == LATENCY_ALL)
+			near[n++] = (struct near){
+				r->latency.rows[i].operation->name,
+				options_distance(name, strlen(name), r->latency.rows[i].operation->name),
+				r->latency.rows[i].calls,
+			};
+	if (n)
+		qsort(near, n, sizeof(*near), by_distance);
+	words_begin(&w, text, sizeof(text));
+	for (size_t i = 0; i < n && i < NEAREST; i++)
+		words_item(&w, ", ", "%s", near[i].name);
+	free(near);
+	return n ? error_hint(e, "one of: %s%s", text, n > NEAREST ? ", ..." : "") :
+		   error_hint(e, "there is no CUDA call in the recording");
+}
+
+static bool was_called(const struct report *r, const char *name)
+{
+	for (size_t i = 0; i < r->latency.row_count; i++)
+		if (!strcmp(r->latency.rows[i].operation->name, name))
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------------ print */
+
+static const char *thread_label(const struct report *r, uint32_t thread, char *buf, size_t size)
+{
+	struct chain none = { .process = TASKS_UNKNOWN };
+	const struct thread *t = &r->tasks.threads[thread < r->tasks.thread_count ? thread : TASKS_UNKNOWN];
+	char name[64], process[CHAIN_NAME];
+	struct words w;
+
+	if (thread == TASKS_IDLE || t->process == TASKS_UNKNOWN) {
+		snprintf(buf, size, thread == TASKS_IDLE ? "nobody" : "a thread not known");
+		return buf;
+	}
+	words_begin(&w, buf, size);
+	words_add(&w, "%s", chain_label(r, &none, t->process, TASKS_NONE, process, sizeof(process)));
+	fmt_text(name, sizeof(name), t->name, 20);
+	if (thread != r->tasks.processes[t->process].leader)
+		words_add(&w, " (thread %s %u)", name, t->tid);
+	return buf;
+}
+
+static const char *interrupt_name(const struct stretch *s)
+{
+	switch (s->vector) {
+	case VECTOR_TIMER: case VECTOR_HRTIMER: case VECTOR_HARD_TIMER:
+		return "a timer";
+	case VECTOR_NET_TX: case VECTOR_NET_RX:
+		return "the network";
+	case VECTOR_BLOCK: case VECTOR_IRQ_POLL:
+		return "block I/O";
+	case VECTOR_HARD_DEVICE:
+		return "a device's interrupt";
+	}
+	return s->context == WAKER_UNKNOWN || s->context == WAKER_NONE ? "something not known" :
+								       "an interrupt";
+}
+
+static void add_blocked(struct words *w, const struct report *r, const struct stretch *s)
+{
+	const char *arch = recording_fact(&r->recording, "host.arch");
+	const char *call = s->syscall ? syscall_name(arch && !strcmp(arch, "aarch64"), s->syscall - 1) : NULL;
+	char name[CHAIN_NAME];
+
+	words_add(w, "blocked");
+	if (call)
+		words_add(w, " in %s", call);
+	else if (s->syscall)
+		words_add(w, " in syscall %u", s->syscall - 1);
+	if (s->io_wait)
+		words_add(w, ", in I/O wait");
+	if (s->by != TASKS_NONE && s->kind == CAUSE_LOCK_GUESS)
+		words_add(w, ", timed out while %s ran", thread_label(r, s->by, name, sizeof(name)));
+	else if (s->by != TASKS_NONE)
+		words_add(w, ", woken by %s", thread_label(r, s->by, name, sizeof(name)));
+	else
+		words_add(w, ", woken by %s", interrupt_name(s));
+}
+
+static void add_state(struct words *w, const struct report *r, const struct stretch *s)
+{
+	char name[CHAIN_NAME];
+
+	switch (s->state) {
+	case STRETCH_RUNNING:
+		words_add(w, "running on CPU %u", s->cpu);
+		break;
+	case STRETCH_WAITING:
+		words_add(w, "waiting for CPU %u", s->cpu);
+		if (s->by == TASKS_NONE && s->kind == CAUSE_WAKE_LATENCY)
+			words_add(w, ", where nobody ran");
+		else if (s->by != TASKS_NONE)
+			words_add(w, ", where %s ran", thread_label(r, s->by, name, sizeof(name)));
+		break;
+	case STRETCH_THROTTLED:
+		words_add(w, "held back by the CPU quota");
+		break;
+	case STRETCH_BLOCKED:
+		add_blocked(w, r, s);
+		break;
+	case STRETCH_UNRECORDED:
+		words_add(w, "not recorded");
+		break;
+	}
+	if (s->kind)
+		words_add(w, " [%s]", cause_kind_name(s->kind));
+}
+
+/* "+12.3 ms  4.10 ms  main running ...", a step to the right for each wake-up followed. */
+static void print_stretch(const struct report *r, const struct explanation *x, const struct stretch *s,
+			  FILE *out)
+{
+	char at[FMT_SIZE], length[FMT_SIZE], plus[FMT_SIZE + 2], name[CHAIN_NAME], text[CHAIN_LINE];
+	struct words w;
+
+	snprintf(plus, sizeof(plus), "+%s", fmt_ns(at, s->start > x->start ? s->start - x->start : 0));
+	words_begin(&w, text, sizeof(text));
+	if (s->depth)
+		words_add(&w, "%s ", thread_label(r, s->thread, name, sizeof(name)));
+	add_state(&w, r, s);
+	print_wrapped(out, 24 + 2 * (size_t)s->depth, "%10s %10s  %*s%s", plus,
+		      fmt_ns(length, s->end - s->start), 2 * (int)s->depth, "", text);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+/* ns of the last of the STRETCHES_SHOWN longest; 0: all are shown. */
+static uint64_t shortest_shown(const struct explanation *x)
+{
+	uint64_t *lengths = x->count > STRETCHES_SHOWN ? malloc(x->count * sizeof(*lengths)) : NULL;
+	uint64_t least;
+
+	if (!lengths)
+		return 0;
+	for (size_t i = 0; i < x->count; i++)
+		lengths[i] = x->stretches[i].end - x->stretches[i].start;
+	qsort(lengths, x->count, sizeof(*lengths), by_length);
+	least = lengths[STRETCHES_SHOWN - 1];
+	free(lengths);
+	return least;
+}
+
+static void print_stretches(const struct report *r, const struct explanation *x, FILE *out)
+{
+	uint64_t least = shortest_shown(x);
+	char length[FMT_SIZE];
+	size_t left = 0;
+
+	if (!x->count)
+		return;
+	fprintf(out, "\n%10s %10s  what, a step to the right for each wake-up followed\n", "from", "for");
+	for (size_t i = 0; i < x->count; i++)
+		if (x->stretches[i].end - x->stretches[i].start >= least)
+			print_stretch(r, x, &x->stretches[i], out);
+		else
+			left++;
+	if (left)
+		print_wrapped(out, 2, "left out: %zu shorter than %s", left, fmt_ns(length, least));
+	if (x->cut)
+		print_wrapped(out, 2, "the rest is not kept: it was in too many pieces");
+}
+
+/* Time of the calling thread itself by state. */
+static void print_states(const struct explanation *x, FILE *out)
+{
+	static const char *const names[] = {
+		[STRETCH_RUNNING] = "running", [STRETCH_WAITING] = "waiting",
+		[STRETCH_THROTTLED] = "throttled", [STRETCH_BLOCKED] = "blocked",
+		[STRETCH_UNRECORDED] = "unrecorded",
+	};
+	uint64_t parts[STRETCH_UNRECORDED + 1] = { 0 };
+	unsigned int shares[STRETCH_UNRECORDED + 1];
+	char text[CHAIN_LINE], ns[FMT_SIZE];
+	struct words w;
+
+	for (size_t i = 0; i < x->count; i++)
+		if (!x->stretches[i].depth)
+			parts[x->stretches[i].state] += x->stretches[i].end - x->stretches[i].start;
+	shares_round(parts, STRETCH_UNRECORDED + 1, 1000, shares);
+	words_begin(&w, text, sizeof(text));
+	for (size_t i = 1; i <= STRETCH_UNRECORDED; i++)
+		if (parts[i])
+			words_item(&w, ", ", "%s %u.%u %% (%s)", names[i], shares[i] / 10, shares[i] % 10,
+				   fmt_ns(ns, parts[i]));
+	if (w.length)
+		print_wrapped(out, 9, "account: %s", text);
+}
+
+static void print_call(const struct report *r, const struct explanation *x, FILE *out)
+{
+	const struct recording *rec = &r->recording;
+	char length[FMT_SIZE], at[FMT_SIZE], p50[FMT_SIZE], since[FMT_SIZE], name[CHAIN_NAME];
+
+	print_wrapped(out, 2, "%s: %s at %s (@%s), %s, TID %u; p50 %s",
+		      x->operation->name, fmt_ns(length, x->end - x->start),
+		      fmt_clock(at, recording_realtime(rec, x->start)),
+		      explain_time(rec, x->start, since),
+		      thread_label(r, x->thread, name, sizeof(name)), r->tasks.threads[x->thread].tid,
+		      fmt_ns(p50, x->p50));
+}
+
+static uint64_t state_sum(const struct explanation *x, enum stretch_state state)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < x->count; i++)
+		if (!x->stretches[i].depth && x->stretches[i].state == state)
+			ns += x->stretches[i].end - x->stretches[i].start;
+	return ns;
+}
+
+static void print_call_causes(const struct report *r, const struct explanation *x, FILE *out)
+{
+	struct effect effect = { .kind = EFFECT_SLOW_CALL, .thread = x->thread, .operation = x->operation };
+	struct chain c = {
+		.process = x->process, .lost = x->end - x->start, .effects = &effect, .effect_count = 1,
+		.causes = x->causes, .cause_count = x->cause_count,
+		.account = { .unrecorded = state_sum(x, STRETCH_UNRECORDED) },
+	};
+
+	if (!x->cause_count)
+		return;
+	print_causes(r, &c, out);
+}
+
+static void print_explanation(const struct report *r, const struct explanation *x, FILE *out)
+{
+	print_completeness(r, out);
+	fputc('\n', out);
+	print_call(r, x, out);
+	print_states(x, out);
+	print_call_causes(r, x, out);
+	print_stretches(r, x, out);
+}
+
+int view_explain(struct report *r, const char *request, FILE *out, struct error *e)
+{
+	const char *at = strchr(request, '@');
+	char name[128];
+	struct explanation x = { 0 };
+	uint64_t ts = 0;
+	int ret;
+
+	snprintf(name, sizeof(name), "%.*s", at ? (int)(at - request) : (int)strlen(request), request);
+	if (!was_called(r, name))
+		return unknown_operation(r, name, e);
+	ret = at ? read_time(&r->recording, at + 1, &ts, e) : 0;
+	if (ret)
+		return ret;
+	ret = chains_explain(&x, r, name, ts);
+	if (!ret) {
+		print_explanation(r, &x, out);
+	} else if (ret == ERROR_MEMORY) {
+		error_set(e, ret, "out of memory");
+	} else {
+		ret = error_set(e, ERROR_USAGE, "option \"--explain\": no call of %s returned%s%s", name,
+				at ? " at or after " : "", at ? at + 1 : "");
+	}
+	explanation_release(&x);
+	return ret;
+}
