@@ -188,3 +188,12 @@ const char *effect_place(const struct effect *e, char *buf, size_t size)
 		snprintf(buf, size, "%s", e->operation ? e->operation->name : "");
 	return buf;
 }
+
+const char *chain_moment(const struct recording *r, uint64_t ts, char *buf, size_t size)
+{
+	uint64_t ns = ts > r->start ? ts - r->start : 0;
+
+	snprintf(buf, size, "%llu.%06u", (unsigned long long)(ns / 1000000000),
+		 (unsigned int)(ns % 1000000000 / 1000));
+	return buf;
+}

@@ -32,6 +32,8 @@ uint32_t chain_actor(const struct chain *c, const struct cause *cause);
 const char *chain_story(const struct report *r, const struct chain *c, const struct cause *cause,
 			char *buf, size_t size);
 
+/* A moment as --explain takes it: seconds from the start, to the microsecond. */
+const char *chain_moment(const struct recording *r, uint64_t ts, char *buf, size_t size);
 /* "cudaMemcpyAsync"; of a gap "cudaLaunchKernel -> cudaMemcpyAsync". */
 const char *effect_place(const struct effect *e, char *buf, size_t size);
 const char *chain_headline(const struct report *r, const struct chain *c, char *buf, size_t size);

@@ -131,7 +131,7 @@ static void print_worst(const struct report *r, const struct chain *c, FILE *out
 		words_begin(&w, hint, sizeof(hint));
 		if (e->kind == EFFECT_SLOW_CALL)
 			words_add(&w, " (--explain %s@%s)", e->operation->name,
-				  explain_time(&r->recording, window->start, since));
+				  chain_moment(&r->recording, window->start, since, sizeof(since)));
 		print_wrapped(out, 9, INDENT "worst: %s%s %s at %s, lost %s: %s%s%s%s",
 			      e->kind == EFFECT_STARVATION ? "idle after " : "",
 			      effect_place(e, place, sizeof(place)),

@@ -7,7 +7,6 @@
  */
 #include <stdio.h>
 #include "../common/error.h"
-#include "fmt.h"
 #include "report.h"
 
 /* Chains of the default view, or one sentence that says there are none, or why. */
@@ -25,6 +24,4 @@ void print_causes(const struct report *r, const struct chain *c, FILE *out);
  * there is no such call, ERROR_MEMORY.
  */
 int view_explain(struct report *r, const char *request, FILE *out, struct error *e);
-/* A moment as TIME to the microsecond, so that it finds the call that began then. */
-const char *explain_time(const struct recording *r, uint64_t ts, char buf[FMT_SIZE]);
 #endif

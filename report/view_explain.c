@@ -111,15 +111,6 @@ static int read_time(const struct recording *r, const char *text, uint64_t *ts, 
 			  fmt_clock(to, recording_realtime(r, r->end)));
 }
 
-const char *explain_time(const struct recording *r, uint64_t ts, char buf[FMT_SIZE])
-{
-	uint64_t ns = ts > r->start ? ts - r->start : 0;
-
-	snprintf(buf, FMT_SIZE, "%llu.%06u", (unsigned long long)(ns / NS_S),
-		 (unsigned int)(ns % NS_S / 1000));
-	return buf;
-}
-
 /* ------------------------------------------------------------------ no such operation */
 
 struct near { const char *name; unsigned int distance; uint64_t calls; };
@@ -347,7 +338,7 @@ static void print_call(const struct report *r, const struct explanation *x, FILE
 	print_wrapped(out, 2, "%s: %s at %s (@%s), %s, TID %u; p50 %s",
 		      x->operation->name, fmt_ns(length, x->end - x->start),
 		      fmt_clock(at, recording_realtime(rec, x->start)),
-		      explain_time(rec, x->start, since),
+		      chain_moment(rec, x->start, since, sizeof(since)),
 		      thread_label(r, x->thread, name, sizeof(name)), r->tasks.threads[x->thread].tid,
 		      fmt_ns(p50, x->p50));
 }

@@ -36,7 +36,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "chains.h"
+#include "chain.h"
+#include "latency.h"
+#include "tasks.h"
 
 #define WINDOWS_GROUP_MIN 10
 #define WINDOWS_SLOW_MIN 3
