@@ -3,7 +3,7 @@
 #include <string.h>
 #include "timeline.h"
 
-#define WAITS_PAST 20000000	/* ns */
+#define WAITS_PAST 5000000	/* ns */
 
 /* First of the thread's returns after ts, from *hint on if that is before it. */
 static size_t return_after(const struct timeline *tl, uint32_t thread, uint64_t ts, size_t hint)

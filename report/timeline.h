@@ -117,7 +117,7 @@ void timeline_piece_pages(const struct timeline *tl, uint32_t thread, const stru
 uint64_t timeline_call_pages(const struct timeline *tl, uint32_t thread, uint64_t end);
 /*
  * Add up over all CPUs in [start, end): recorded time, time a thread ran, and time of threads running
- * or waiting for a CPU. Waits that end more than 20 ms after the end are left out of the last.
+ * or waiting for a CPU. Waits that end more than 5 ms after the end are left out of the last.
  */
 void timeline_load_between(const struct timeline *tl, uint64_t start, uint64_t end, uint64_t *cpu_time,
 			   uint64_t *busy, uint64_t *runnable);
