@@ -42,6 +42,14 @@ static bool in_copy(const struct subject *s)
 	return in_category(s, CATEGORY_COPY);
 }
 
+/* It gives the device work, and waits only where there is no room for more. */
+static bool queued(const struct subject *s)
+{
+	return (in_category(s, CATEGORY_LAUNCH) || in_category(s, CATEGORY_COPY) ||
+		in_category(s, CATEGORY_SET)) &&
+	       !(s->c->effects[0].operation->flags & OPERATION_FLAG_SYNC);
+}
+
 static bool in_memory(const struct subject *s)
 {
 	return in_category(s, CATEGORY_MEMORY);
@@ -118,9 +126,33 @@ static bool fresh_pages(const struct subject *s)
 	return chain_class_ns(s->c, CAUSE_PAGE_ALLOCATION) > s->c->lost / 10;
 }
 
+/* The largest cause is a state of the feeding thread itself. */
+static bool itself(const struct subject *s)
+{
+	return s->top && !s->top->hops;
+}
+
+static bool through_others(const struct subject *s)
+{
+	return s->top && s->top->hops;
+}
+
+static bool harmless(const struct subject *s)
+{
+	return chain_harmless(s->c);
+}
+
+static bool nothing_known(const struct subject *s)
+{
+	return !s->c->cause_count;
+}
+
+/* Most times that it left the CPU it was for a page: a few are in any run. */
 static bool faults(const struct subject *s)
 {
-	return s->c->evidence.major_faults > 0 && s->top && !s->top->hops;
+	const struct chain_evidence *e = &s->c->evidence;
+
+	return e->major_faults && e->major_faults * 2 >= e->switches && itself(s);
 }
 
 /* ------------------------------------------------------------------ who took most of it */
@@ -319,7 +351,7 @@ static void append(char *text, const char *before, const char *more)
 	words_add(&w, "%s%s", before, more);
 }
 
-/* The largest class that the host can change and the verdict is not about; false: none of least ns. */
+/* The largest class that the verdict is not about; false: none of least ns. */
 static bool find_other(const struct chain *c, uint64_t least, struct class_share *found)
 {
 	struct class_share classes[CHAIN_CLASSES];
@@ -328,8 +360,7 @@ static bool find_other(const struct chain *c, uint64_t least, struct class_share
 	for (size_t i = 0; i < n; i++) {
 		enum cause_kind kind = classes[i].kind;
 
-		if (!kind || kind == c->verdict || kind == CAUSE_DEVICE || kind == CAUSE_EXTERNAL ||
-		    kind == CAUSE_INITIALISATION || classes[i].ns < least)
+		if (!kind || kind == c->verdict || classes[i].ns < least)
 			continue;
 		*found = classes[i];
 		return true;
@@ -346,7 +377,7 @@ static void add_other(struct advice *a, const struct report *r, const struct cha
 	struct advice its;
 	char share[FMT_SIZE];
 
-	if (c->verdict == CAUSE_HANDOFF || !find_other(c, least, &other))
+	if (c->verdict == CAUSE_HANDOFF || chain_harmless(c) || !find_other(c, least, &other))
 		return;
 	s = subject_of(r, c, other.kind);
 	choose(&s, &its);

@@ -79,6 +79,15 @@ static bool value_who(const struct subject *s, char *buf)
 	return true;
 }
 
+/* Of several of one name, what they are called; only where they are no part of the job. */
+static bool value_outsider(const struct subject *s, char *buf)
+{
+	struct culprit who;
+
+	return find_culprit(s, &who) && !s->r->tasks.processes[who.cause->process].in_tree &&
+	       value_who(s, buf);
+}
+
 /* Only where it is one process. */
 static bool value_pid(const struct subject *s, char *buf)
 {
@@ -137,6 +146,17 @@ static bool value_path(const struct subject *s, char *buf)
 static bool value_workers(const struct subject *s, char *buf)
 {
 	return put_things(buf, s->c->evidence.workers, "worker");
+}
+
+/*
+ * Only where workers feed the device, and too late: it does away with all that they take. Not
+ * again for a second cause.
+ */
+static bool value_direct(const struct subject *s, char *buf)
+{
+	strcpy(buf, "index it directly, without workers");
+	return s->kind == s->c->verdict && s->c->evidence.workers && s->c->effect_count &&
+	       s->c->effects[0].kind == EFFECT_STARVATION;
 }
 
 /* Where there could be fewer, and still some. */
@@ -322,6 +342,7 @@ static const struct placeholder {
 } placeholders[] = {
 	{ "main", value_main }, { "who", value_who }, { "pid", value_pid },
 	{ "actor", value_actor }, { "tid", value_tid }, { "culprits", value_culprits },
+	{ "outsider", value_outsider }, { "direct", value_direct },
 	{ "path", value_path }, { "workers", value_workers },
 	{ "worker_count", value_worker_count }, { "cpus", value_cpus }, { "fewer", value_fewer },
 	{ "busy", value_busy }, { "quota", value_quota }, { "throttled", value_throttled },

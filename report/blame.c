@@ -5,7 +5,8 @@
 
 /* Pieces of other threads looked at for one window: what is beyond has no known cause. */
 #define BUDGET (1u << 20)
-#define WAKES_AHEAD 16		/* timeouts looked past for the wake-up that counted */
+#define PIECES_AHEAD 4096	/* looked at for the wake-up after time limits that ran out: each has a few */
+#define LOCK_LIMIT 20000000	/* ns: interpreters give up the lock after 5 ms; a longer time limit is another one's */
 
 static void take_waiting(struct blame_window *w, uint32_t depth, const struct piece *p);
 static void take_blocked(struct blame_window *w, uint32_t depth, const struct piece *p);
@@ -96,6 +97,18 @@ static bool spend(struct blame_window *w)
 	return w->budget && w->budget--;
 }
 
+static bool by_disk(const struct timeline_row *back)
+{
+	return back->next_flags & NEXT_FLAG_IO_WAIT || back->waker_vector == VECTOR_BLOCK ||
+	       back->waker_vector == VECTOR_IRQ_POLL;
+}
+
+static bool by_timer(const struct timeline_row *back)
+{
+	return back->waker_vector == VECTOR_TIMER || back->waker_vector == VECTOR_HRTIMER ||
+	       back->waker_vector == VECTOR_HARD_TIMER;
+}
+
 /* The part of [start, end) in which the thread was reclaiming memory. */
 static uint64_t reclaiming(const struct blame_window *w, uint32_t thread, uint64_t start, uint64_t end)
 {
@@ -106,7 +119,11 @@ static uint64_t reclaiming(const struct blame_window *w, uint32_t thread, uint64
 	for (; r && r < tl->reclaims + tl->reclaim_count && r->thread == thread && r->start < end; r++) {
 		uint64_t from = r->start > start ? r->start : start, to = r->end < end ? r->end : end;
 
-		sum += from < to ? to - from : 0;
+		if (from >= to)
+			continue;
+		sum += to - from;
+		/* Only in a damaged file do they overlap. */
+		start = to;
 	}
 	return sum;
 }
@@ -124,23 +141,76 @@ static void add_own(struct blame_window *w, uint32_t depth, enum lost_state stat
 		add(w, state, kind, depth, thread, p->end - p->start - reclaim);
 }
 
-/* A worker made, or ended, in this very window. */
-static bool starting_up(const struct blame_window *w, uint32_t thread)
+static bool is_worker(const struct blame_window *w, uint32_t process)
+{
+	const struct process_role *role = &w->blame->roles->processes[process];
+
+	return role->role == ROLE_WORKER && role->main == w->group->process;
+}
+
+static bool in_window(const struct blame_window *w, uint64_t ts)
+{
+	return ts >= w->window->whole_start && ts < w->window->whole_end;
+}
+
+/* When the thread, after its first run, first waited for another thread; UINT64_MAX: not in this span. */
+static uint64_t find_first_wait(struct blame_window *w, uint32_t thread, uint64_t birth)
+{
+	const struct timeline *tl = w->timeline;
+	bool ran = false;
+	struct piece_cursor c;
+	struct piece p;
+
+	pieces_begin(&c, tl, thread, birth > tl->start ? birth : tl->start, tl->end, NULL);
+	while (spend(w) && pieces_next(&c, &p)) {
+		if (p.state == PIECE_BLOCKED && ran && p.back->waker_context == WAKER_TASK &&
+		    !(p.back->next_flags & NEXT_FLAG_IO_WAIT))
+			return p.start;
+		ran |= p.state == PIECE_RUNNING;
+	}
+	return UINT64_MAX;
+}
+
+/* Whether the thread does not wait any more from ts on until it ends. */
+static bool last_run(struct blame_window *w, uint32_t thread, uint64_t ts, uint64_t end)
+{
+	struct piece_cursor c;
+	struct piece p;
+
+	pieces_begin(&c, w->timeline, thread, ts, end < w->timeline->end ? end : w->timeline->end, NULL);
+	while (spend(w) && pieces_next(&c, &p))
+		if (p.state == PIECE_BLOCKED)
+			return false;
+	return true;
+}
+
+/*
+ * A worker that was made in this very window, until it first waits for somebody; or that ends in
+ * it, from the last time it waited on.
+ */
+static bool starting_up(struct blame_window *w, uint32_t thread, const struct piece *piece)
 {
 	uint32_t process = w->blame->tasks->threads[thread].process;
 	const struct process *p = &w->blame->tasks->processes[process];
-	const struct process_role *role = &w->blame->roles->processes[process];
 
-	if (role->role != ROLE_WORKER || role->main != w->group->process)
+	if (!is_worker(w, process))
 		return false;
-	return (p->born && p->birth >= w->window->whole_start && p->birth < w->window->whole_end) ||
-	       (p->end && p->end >= w->window->whole_start && p->end < w->window->whole_end);
+	if (p->born && in_window(w, p->birth)) {
+		if (w->new_worker != thread) {
+			w->new_worker = thread;
+			w->first_wait = find_first_wait(w, thread, p->birth);
+		}
+		if (piece->start < w->first_wait)
+			return true;
+	}
+	return p->end && in_window(w, p->end) && piece->end <= p->end &&
+	       last_run(w, thread, piece->end, p->end);
 }
 
 /* Running, of a thread that was waited for. */
 static void take_peer_running(struct blame_window *w, uint32_t depth, const struct piece *p)
 {
-	enum cause_kind kind = starting_up(w, w->path[depth]) ? CAUSE_WORKER_STARTUP : CAUSE_PEER_WORK;
+	enum cause_kind kind = starting_up(w, w->path[depth], p) ? CAUSE_WORKER_STARTUP : CAUSE_PEER_WORK;
 
 	show(w, depth, p, TASKS_NONE, STRETCH_RUNNING, kind);
 	add_own(w, depth, LOST_BLOCKED, kind, p);
@@ -168,7 +238,7 @@ static void follow(struct blame_window *w, uint32_t depth, uint32_t thread, uint
 			take_blocked(w, depth, &p);
 		} else if (t->born && p.start < t->birth) {
 			/* Not made yet: so is what it would hand on. */
-			add(w, LOST_BLOCKED, starting_up(w, thread) ? CAUSE_WORKER_STARTUP : CAUSE_NONE,
+			add(w, LOST_BLOCKED, starting_up(w, thread, &p) ? CAUSE_WORKER_STARTUP : CAUSE_NONE,
 			    depth, thread, p.end - p.start);
 		} else {
 			show(w, depth, &p, TASKS_NONE, STRETCH_UNRECORDED, CAUSE_NONE);
@@ -199,7 +269,7 @@ static void take_waiting(struct blame_window *w, uint32_t depth, const struct pi
 		} else if (s.thread == TASKS_IDLE || s.thread == w->path[depth]) {
 			show(w, depth, &part, TASKS_NONE, STRETCH_WAITING, CAUSE_WAKE_LATENCY);
 			add(w, state_at(depth, LOST_WAKE_LATENCY), CAUSE_WAKE_LATENCY, depth, w->path[depth], ns);
-		} else if (depth && starting_up(w, w->path[depth]) && starting_up(w, s.thread)) {
+		} else if (depth && starting_up(w, w->path[depth], &part) && starting_up(w, s.thread, &part)) {
 			/* Workers that are made together compete for the CPUs. */
 			show(w, depth, &part, s.thread, STRETCH_WAITING, CAUSE_WORKER_STARTUP);
 			add(w, LOST_BLOCKED, CAUSE_WORKER_STARTUP, depth, w->path[depth], ns);
@@ -218,14 +288,14 @@ static bool on_path(const struct blame_window *w, uint32_t depth, uint32_t threa
 	return false;
 }
 
-static uint64_t ran(const struct blame_window *w, uint32_t thread, uint64_t start, uint64_t end)
+static uint64_t ran(struct blame_window *w, uint32_t thread, uint64_t start, uint64_t end)
 {
 	struct piece_cursor c;
 	struct piece p;
 	uint64_t sum = 0;
 
 	pieces_begin(&c, w->timeline, thread, start, end, NULL);
-	while (pieces_next(&c, &p))
+	while (spend(w) && pieces_next(&c, &p))
 		if (p.state == PIECE_RUNNING)
 			sum += p.end - p.start;
 	return sum;
@@ -239,7 +309,7 @@ static uint32_t busy_sibling(struct blame_window *w, uint32_t thread, uint64_t s
 	uint64_t most = 0, sum = 0;
 
 	for (; t != TASKS_NONE; t = w->blame->tasks->threads[t].next) {
-		uint64_t ns = t != thread && spend(w) ? ran(w, t, start, end) : 0;
+		uint64_t ns = t != thread ? ran(w, t, start, end) : 0;
 
 		sum += ns;
 		if (ns > most) {
@@ -250,24 +320,35 @@ static uint32_t busy_sibling(struct blame_window *w, uint32_t thread, uint64_t s
 	return sum * 2 >= end - start ? best : TASKS_NONE;
 }
 
-/* Timed out, and slept again at once: the row of the wake-up that ended the waiting in the end; or NULL. */
-static const struct timeline_row *real_wake(const struct blame_window *w, uint32_t thread, const struct piece *p)
+enum after_timeout { AFTER_WOKEN, AFTER_RAN, AFTER_NOTHING };
+
+/*
+ * What came after a time limit ran out: if the thread slept again at once, and so on, the row of
+ * the wake-up that was no time limit; or it went on and did something; or neither was seen.
+ */
+static enum after_timeout after_timeout(struct blame_window *w, uint32_t thread, const struct piece *p,
+					const struct timeline_row **woken)
 {
 	struct piece_cursor c;
 	struct piece next;
-	unsigned int seen = 0;
 
 	pieces_begin(&c, w->timeline, thread, p->back->ts, w->timeline->end, NULL);
-	while (seen < WAKES_AHEAD && pieces_next(&c, &next)) {
+	for (unsigned int i = 0; i < PIECES_AHEAD && spend(w) && pieces_next(&c, &next); i++) {
 		if (next.state == PIECE_RUNNING && next.end - next.start > BLAME_SYNC_TAIL)
-			return NULL;
-		if (next.state != PIECE_BLOCKED)
+			return AFTER_RAN;
+		if (next.state != PIECE_BLOCKED || by_timer(next.back))
 			continue;
-		if (next.back->waker_context == WAKER_TASK && next.back->waker > TASKS_IDLE)
-			return next.back;
-		seen++;
+		*woken = next.back;
+		return next.back->open ? AFTER_NOTHING : AFTER_WOKEN;
 	}
-	return NULL;
+	return AFTER_NOTHING;
+}
+
+static bool is_outsider(const struct blame_window *w, uint32_t thread)
+{
+	const struct process *p = process_at(w, thread);
+
+	return !p->in_tree && !p->kernel;
 }
 
 /* Ended by nobody that can be followed. */
@@ -275,14 +356,11 @@ static void end_here(struct blame_window *w, uint32_t depth, const struct piece 
 		     uint32_t thread)
 {
 	/* Whoever is outside the tree and waits for its own reasons has nothing to hand on yet. */
-	if (depth && kind == CAUSE_SLEEP && !process_at(w, w->path[depth])->in_tree)
+	if (depth && is_outsider(w, w->path[depth]) &&
+	    (kind == CAUSE_SLEEP || kind == CAUSE_NETWORK || kind == CAUSE_NONE))
 		kind = CAUSE_EXTERNAL;
 	show(w, depth, p, thread, STRETCH_BLOCKED, kind);
-	if (kind == CAUSE_SLEEP || kind == CAUSE_DISK)
-		add_own(w, depth, LOST_BLOCKED, kind, p);
-	else
-		add(w, LOST_BLOCKED, kind, depth, kind == CAUSE_NONE ? TASKS_NONE : w->path[depth],
-		    p->end - p->start);
+	add_own(w, depth, LOST_BLOCKED, kind, p);
 }
 
 static bool in_call(const struct blame_window *w, uint32_t depth)
@@ -290,37 +368,46 @@ static bool in_call(const struct blame_window *w, uint32_t depth)
 	return !depth && w->group->kind == EFFECT_SLOW_CALL;
 }
 
-/* A timer ended it: a sleep the thread chose, a time limit, or a device that is one. */
+/* A time limit ran out. */
+static void take_time_limit(struct blame_window *w, uint32_t depth, const struct piece *p, enum syscall_class class)
+{
+	const struct timeline_row *woken = NULL;
+	struct piece waited = *p;
+
+	switch (after_timeout(w, w->path[depth], p, &woken)) {
+	case AFTER_WOKEN:
+		waited.back = woken;
+		take_blocked(w, depth, &waited);
+		return;
+	case AFTER_RAN:
+		end_here(w, depth, p, class == SYSCALL_FUTEX ? CAUSE_NONE : CAUSE_SLEEP, TASKS_NONE);
+		return;
+	case AFTER_NOTHING:
+		end_here(w, depth, p, CAUSE_EXTERNAL, TASKS_NONE);
+		return;
+	}
+}
+
+/* A timer ended it: a sleep the thread chose, a time limit, a lock handed to and fro, or nobody knows. */
 static void take_timer(struct blame_window *w, uint32_t depth, const struct piece *p)
 {
-	const struct timeline_row *back = p->back, *later;
+	const struct timeline_row *back = p->back;
 	enum syscall_class class = back->syscall ?
 		syscall_class(w->blame->aarch64, back->syscall - 1u) : SYSCALL_OTHER;
-	uint32_t thread = w->path[depth], sibling;
+	uint32_t thread = w->path[depth], sibling = TASKS_NONE;
 
-	if (class == SYSCALL_SLEEP) {
-		end_here(w, depth, p, CAUSE_SLEEP, thread);
-		return;
-	}
-	if (class == SYSCALL_FUTEX) {
+	if (class == SYSCALL_FUTEX && back->off - back->wait < LOCK_LIMIT)
 		sibling = busy_sibling(w, thread, p->start, p->end);
-		if (sibling != TASKS_NONE) {
-			show(w, depth, p, sibling, STRETCH_BLOCKED, CAUSE_LOCK_GUESS);
-			add(w, LOST_BLOCKED, CAUSE_LOCK_GUESS, depth + 1, sibling, p->end - p->start);
-			return;
-		}
+	if (sibling != TASKS_NONE) {
+		show(w, depth, p, sibling, STRETCH_BLOCKED, CAUSE_LOCK_GUESS);
+		add(w, LOST_BLOCKED, CAUSE_LOCK_GUESS, depth + 1, sibling, p->end - p->start);
+	} else if (class == SYSCALL_SLEEP) {
+		end_here(w, depth, p, CAUSE_SLEEP, thread);
+	} else if (class == SYSCALL_OTHER || in_call(w, depth)) {
+		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
+	} else {
+		take_time_limit(w, depth, p, class);
 	}
-	later = class == SYSCALL_FUTEX || class == SYSCALL_WAIT ? real_wake(w, thread, p) : NULL;
-	if (later && depth + 1 < CHAINS_HOPS && !on_path(w, depth, later->waker)) {
-		show(w, depth, p, later->waker, STRETCH_BLOCKED, CAUSE_NONE);
-		follow(w, depth + 1, later->waker, p->start, p->end);
-		return;
-	}
-	if (in_call(w, depth))
-		end_here(w, depth, p, CAUSE_DEVICE, TASKS_NONE);
-	else
-		end_here(w, depth, p, class == SYSCALL_WAIT || class == SYSCALL_READ ? CAUSE_SLEEP : CAUSE_NONE,
-			 TASKS_NONE);
 }
 
 static void take_waker(struct blame_window *w, uint32_t depth, const struct piece *p)
@@ -328,7 +415,7 @@ static void take_waker(struct blame_window *w, uint32_t depth, const struct piec
 	uint32_t waker = p->back->waker;
 
 	if (waker <= TASKS_IDLE || on_path(w, depth, waker) || depth + 1 >= CHAINS_HOPS) {
-		end_here(w, depth, p, in_call(w, depth) ? CAUSE_DEVICE : CAUSE_NONE, TASKS_NONE);
+		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
 		return;
 	}
 	if (in_call(w, depth) && process_at(w, waker)->kernel) {
@@ -339,33 +426,33 @@ static void take_waker(struct blame_window *w, uint32_t depth, const struct piec
 	follow(w, depth + 1, waker, p->start, p->end);
 }
 
+/*
+ * Whether current, which the network's softirq interrupted, sent what arrived: over the loopback
+ * it is in the very call. Outsiders may have been interrupted in a write of their own.
+ */
+static bool is_sender(const struct blame_window *w, const struct timeline_row *back)
+{
+	return back->waker > TASKS_IDLE && back->waker_syscall && process_at(w, back->waker)->in_tree &&
+	       syscall_class(w->blame->aarch64, back->waker_syscall - 1u) == SYSCALL_SEND;
+}
+
 static void take_interrupt(struct blame_window *w, uint32_t depth, const struct piece *p)
 {
 	const struct timeline_row *back = p->back;
-	bool sending = back->waker > TASKS_IDLE && back->waker_syscall &&
-		       syscall_class(w->blame->aarch64, back->waker_syscall - 1u) == SYSCALL_SEND;
+	bool asleep = back->syscall &&
+		      syscall_class(w->blame->aarch64, back->syscall - 1u) == SYSCALL_SLEEP;
 
-	switch (back->waker_vector) {
-	case VECTOR_BLOCK: case VECTOR_IRQ_POLL:
+	if (by_disk(back))
 		end_here(w, depth, p, CAUSE_DISK, TASKS_NONE);
-		return;
-	case VECTOR_NET_RX: case VECTOR_NET_TX:
-		if (sending)
-			take_waker(w, depth, p);
-		else
-			end_here(w, depth, p, CAUSE_NETWORK, TASKS_NONE);
-		return;
-	case VECTOR_TIMER: case VECTOR_HRTIMER: case VECTOR_HARD_TIMER:
-		take_timer(w, depth, p);
-		return;
-	}
-	if (in_call(w, depth))
-		end_here(w, depth, p, CAUSE_DEVICE, TASKS_NONE);
-	else if (back->waker_vector == VECTOR_UNKNOWN && back->syscall &&
-		 syscall_class(w->blame->aarch64, back->syscall - 1u) == SYSCALL_SLEEP)
+	else if (back->waker_vector == VECTOR_NET_RX && is_sender(w, back))
+		take_waker(w, depth, p);
+	else if (back->waker_vector == VECTOR_NET_RX || back->waker_vector == VECTOR_NET_TX)
+		end_here(w, depth, p, CAUSE_NETWORK, TASKS_NONE);
+	else if (by_timer(back) || (back->waker_vector == VECTOR_UNKNOWN && asleep))
 		take_timer(w, depth, p);
 	else
-		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
+		end_here(w, depth, p, in_call(w, depth) && back->waker_vector != VECTOR_UNKNOWN ? CAUSE_DEVICE :
+			 CAUSE_NONE, TASKS_NONE);
 }
 
 /* Asleep until somebody or something ended it. */
@@ -375,23 +462,35 @@ static void take_blocked(struct blame_window *w, uint32_t depth, const struct pi
 
 	if (back->open)
 		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
-	else if (back->next_flags & NEXT_FLAG_IO_WAIT)
+	else if (by_disk(back))
 		end_here(w, depth, p, CAUSE_DISK, TASKS_NONE);
 	else if (back->waker_context == WAKER_TASK)
 		take_waker(w, depth, p);
 	else if (back->waker_context == WAKER_SOFTIRQ || back->waker_context == WAKER_HARDIRQ)
 		take_interrupt(w, depth, p);
 	else
-		end_here(w, depth, p, in_call(w, depth) ? CAUSE_DEVICE : CAUSE_NONE, TASKS_NONE);
+		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
 }
 
-/* The feeding thread had the CPU. */
+static void take_own_part(struct blame_window *w, const struct piece *p, uint64_t start, uint64_t end,
+			  enum cause_kind kind)
+{
+	struct piece part = *p;
+
+	part.start = start > p->start ? start : p->start;
+	part.end = end < p->end ? end : p->end;
+	if (part.start >= part.end)
+		return;
+	show(w, 0, &part, TASKS_NONE, STRETCH_RUNNING, kind);
+	add_own(w, 0, LOST_RUNNING, kind, &part);
+}
+
+/* The feeding thread had the CPU: its own work, but for the making of workers. */
 static void take_own_running(struct blame_window *w, const struct piece *p)
 {
-	enum cause_kind kind = p->start < w->startup_until ? CAUSE_WORKER_STARTUP : CAUSE_OWN_WORK;
-
-	show(w, 0, p, TASKS_NONE, STRETCH_RUNNING, kind);
-	add_own(w, 0, LOST_RUNNING, kind, p);
+	take_own_part(w, p, 0, w->startup_from, CAUSE_OWN_WORK);
+	take_own_part(w, p, w->startup_from, w->startup_until, CAUSE_WORKER_STARTUP);
+	take_own_part(w, p, w->startup_until, UINT64_MAX, CAUSE_OWN_WORK);
 }
 
 static void take_device(struct blame_window *w, const struct piece *p)
@@ -402,7 +501,7 @@ static void take_device(struct blame_window *w, const struct piece *p)
 	};
 
 	show(w, 0, p, TASKS_NONE, states[p->state], CAUSE_DEVICE);
-	add(w, LOST_BLOCKED, CAUSE_DEVICE, 0, w->path[0], p->end - p->start);
+	add_own(w, 0, LOST_DEVICE, CAUSE_DEVICE, p);
 }
 
 static void take_unrecorded(struct blame_window *w, const struct piece *p)
@@ -453,6 +552,8 @@ static void take_synchronising(struct blame_window *w, const struct piece *p)
 {
 	if (p->state == PIECE_UNRECORDED)
 		take_unrecorded(w, p);
+	else if (p->state == PIECE_BLOCKED && by_disk(p->back))
+		take(w, p);		/* the host's own part of a copy: nothing overlaps it */
 	else if (waits_for_device(w, p) || w->window->whole_end > p->back->ts + BLAME_SYNC_TAIL)
 		take_device(w, p);
 	else
@@ -494,12 +595,13 @@ int blame_take_apart(struct blame_window *w)
 	memset(w->states, 0, sizeof(w->states));
 	w->switches = w->major_faults = w->migrations = w->page_events = w->pages = 0;
 	w->budget = BUDGET;
+	w->new_worker = TASKS_NONE;
 	w->path[0] = thread;
 	pieces_begin(&c, w->timeline, thread, w->window->start, w->window->end,
 		     &w->thread_hints[thread % BLAME_HINTS]);
 	while (pieces_next(&c, &p)) {
 		count_figures(w, &p, thread);
-		if (w->group->synchronising)
+		if (w->group->synchronising && !(w->window->flags & WINDOW_INITIAL))
 			take_synchronising(w, &p);
 		else
 			take(w, &p);

@@ -20,7 +20,9 @@
 #define BLAME_SYNC_TAIL 100000	/* ns */
 
 enum lost_state {
-	LOST_RUNNING, LOST_WAITING, LOST_WAKE_LATENCY, LOST_THROTTLED, LOST_BLOCKED, LOST_UNRECORDED,
+	LOST_RUNNING, LOST_WAITING, LOST_WAKE_LATENCY, LOST_THROTTLED, LOST_BLOCKED,
+	LOST_DEVICE,		/* in a synchronising call, for the device: blocked as far as the account goes */
+	LOST_UNRECORDED,
 	LOST_STATES,
 };
 

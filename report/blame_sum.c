@@ -191,12 +191,16 @@ static size_t birth_after(const struct blame *b, uint64_t ts)
 	return low;
 }
 
+/*
+ * Workers that the feeding process made in the window. The time of the first one's making, before
+ * its birth, is taken to be as long as the others' on average.
+ */
 static uint64_t find_births(struct blame_window *w)
 {
 	const struct blame *b = w->blame;
-	uint64_t count = 0;
+	uint64_t inside = 0, count = 0, first = 0, each;
 
-	w->startup_until = 0;
+	w->startup_from = w->startup_until = 0;
 	for (size_t i = birth_after(b, w->window->whole_start); i < b->birth_count; i++) {
 		const struct process *p = &b->tasks->processes[b->births[i]];
 
@@ -204,10 +208,13 @@ static uint64_t find_births(struct blame_window *w)
 			break;
 		if (b->roles->processes[b->births[i]].main != w->group->process)
 			continue;
+		first = count++ ? first : p->birth;
 		w->startup_until = p->birth;
-		count += p->birth >= w->window->start && p->birth < w->window->end;
+		inside += p->birth >= w->window->start && p->birth < w->window->end;
 	}
-	return count;
+	each = count > 1 ? (w->startup_until - first) / (count - 1) : 0;
+	w->startup_from = count > 1 && each < first ? first - each : w->startup_until;
+	return inside;
 }
 
 static void add_slow(struct group_tally *t, const struct blame_window *w, uint64_t births)
@@ -235,7 +242,7 @@ static int one_window(struct blame_worker *worker, const struct window *window)
 
 	w->window = window;
 	w->group = &w->blame->windows->groups[window->group];
-	w->startup_until = 0;
+	w->startup_from = w->startup_until = 0;
 	births = slow ? find_births(w) : 0;
 	w->hand_on = slow ? add_part : NULL;
 	w->context = worker;

@@ -34,11 +34,11 @@ enum cause_kind {
 	CAUSE_SLEEP,		/* asleep on a timer in a sleep call */
 	CAUSE_OWN_WORK,		/* the feeding thread itself running */
 	CAUSE_PEER_WORK,	/* another thread running, whom it waited for */
-	CAUSE_WORKER_STARTUP,	/* workers being made, and until their first hand-off; or ended */
+	CAUSE_WORKER_STARTUP,	/* workers being made, until they first wait for somebody; their last run before they end */
 	CAUSE_WAKE_LATENCY,	/* runnable, and nobody ran on its CPU */
 	CAUSE_HANDOFF,		/* of verdicts only: peers working and waiting, and wake-up latency */
 	CAUSE_INITIALISATION,	/* before the work had begun */
-	CAUSE_EXTERNAL,		/* woken by a process outside the tree whose doings do not explain it */
+	CAUSE_EXTERNAL,		/* a process outside the tree had nothing to hand on yet; time limits ran out for nothing */
 	CAUSE_DEVICE,		/* waiting for the device in a synchronising call: no host problem */
 	CAUSE_LIMIT,
 };
@@ -72,8 +72,9 @@ struct effect {
 	uint64_t all;				/* windows of this kind, normal ones too */
 	uint64_t lost;
 	uint64_t max;				/* of all of them */
-	uint64_t p50, p99;			/* within 1 %; of copies, those of the sizes that lost most */
-	uint64_t largest;			/* what these lost */
+	uint64_t p50, p99;			/* likewise, within 1 % */
+	uint32_t group;				/* of windows.h: calls alike, copies of one size and kind */
+	uint8_t copy_kind, size_class;		/* as there */
 };
 
 /* One slow call or gap. */

@@ -124,14 +124,21 @@ const char *chain_headline(const struct report *r, const struct chain *c, char *
 	return buf;
 }
 
+/* A chain is harmless as a whole or not at all, so any of its causes tells. */
 bool chain_harmless(const struct chain *c)
 {
 	bool call = c->effect_count && c->effects[0].kind == EFFECT_SLOW_CALL;
-	const struct cause *top = chain_cause(c, CAUSE_SLEEP);
 
-	return c->verdict == CAUSE_DEVICE || c->verdict == CAUSE_INITIALISATION ||
-	       c->verdict == CAUSE_EXTERNAL ||
-	       (c->verdict == CAUSE_SLEEP && !call && top && !top->hops);
+	for (size_t i = 0; i < c->cause_count; i++) {
+		const struct cause *cause = &c->causes[i];
+
+		if (cause->kind == CAUSE_DEVICE || cause->kind == CAUSE_INITIALISATION ||
+		    cause->kind == CAUSE_EXTERNAL)
+			return true;
+		if ((cause->kind == CAUSE_SLEEP || cause->kind == CAUSE_NETWORK) && !cause->hops && !call)
+			return true;
+	}
+	return false;
 }
 
 /* ------------------------------------------------------------------ what cannot be told */

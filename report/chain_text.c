@@ -23,12 +23,12 @@ static const struct kind_words {
 	[CAUSE_SLEEP] = { "asleep on a timer", "slept on a timer", false },
 	[CAUSE_OWN_WORK] = { "own work", "was busy itself", false },
 	[CAUSE_PEER_WORK] = { "waiting for others at work", "worked", false },
-	[CAUSE_WORKER_STARTUP] = { "workers starting or ending", "was starting up or ending", false },
+	[CAUSE_WORKER_STARTUP] = { "workers being made or ending", "was starting up or ending", false },
 	[CAUSE_WAKE_LATENCY] = { "wake-up latency", "waited for an idle CPU to wake up", false },
 	[CAUSE_HANDOFF] = { "hand-offs between processes", "handed work over", false },
 	[CAUSE_INITIALISATION] = { "initialisation", "was not ready yet", false },
-	[CAUSE_EXTERNAL] = { "waiting for a process outside", "waited for something not recorded",
-			     false },
+	[CAUSE_EXTERNAL] = { "waiting for something outside the job",
+			     "waited for something outside the job", false },
 	[CAUSE_DEVICE] = { "waiting for the device", "waited for the device", false },
 };
 
@@ -172,7 +172,7 @@ const char *chain_story(const struct report *r, const struct chain *c, const str
 	else if (!cause->hops || actor != cause->path[cause->hops - 1])
 		words_item(&w, " <- ", "%s", label_thread(r, c, actor, name, sizeof(name)));
 	if (cause->kind == CAUSE_WORKER_STARTUP && !cause->hops)
-		words_add(&w, " was starting or ending workers");
+		words_add(&w, " was making or ending workers");
 	else
 		words_add(&w, strstr(buf, " <- ") ? ", which %s" : " %s", k->did);
 	if (k->other && cause->process != TASKS_UNKNOWN)

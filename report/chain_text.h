@@ -37,7 +37,10 @@ const char *chain_moment(const struct recording *r, uint64_t ts, char *buf, size
 /* "cudaMemcpyAsync"; of a gap "cudaLaunchKernel -> cudaMemcpyAsync". */
 const char *effect_place(const struct effect *e, char *buf, size_t size);
 const char *chain_headline(const struct report *r, const struct chain *c, char *buf, size_t size);
-/* Nothing to be put right on the host: the device was busy, work had not begun, a chosen sleep. */
+/*
+ * Nothing to be put right on the host: the device was busy, work had not begun, it waited for
+ * something outside the job, or the feeding thread itself slept or waited for the network outside a call.
+ */
 bool chain_harmless(const struct chain *c);
 /* Why nothing can be said, and how to record it. */
 const char *cannot_text(const struct report *r, const struct cannot_tell *t, char *buf, size_t size);

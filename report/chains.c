@@ -7,6 +7,7 @@
 #include "report.h"
 
 #define PAGE_NS_DEFAULT 1000	/* a first touch of a page, where the recorder did not measure it */
+#define IDLE_UNKNOWN_WORK 100	/* work-giving calls, none of which was waited for: worth a word */
 #define GROUP_PERMILLE 1	/* of the active span: groups that lost less are not taken apart */
 
 /* A chain in the making. */
@@ -162,12 +163,13 @@ static bool same_verdict(const struct verdict *a, const struct verdict *b)
 	return a->kind == b->kind && a->workers == b->workers && !strcmp(a->name, b->name);
 }
 
-static struct draft *draft_for(struct loader *l, uint32_t process, const struct verdict *v)
+static struct draft *draft_for(struct loader *l, const struct finding *f, const struct verdict *v)
 {
 	struct draft *drafts;
 
 	for (size_t i = 0; i < l->draft_count; i++)
-		if (l->drafts[i].finding.process == process && same_verdict(&l->drafts[i].verdict, v))
+		if (l->drafts[i].finding.process == f->process &&
+		    l->drafts[i].finding.harmless == f->harmless && same_verdict(&l->drafts[i].verdict, v))
 			return &l->drafts[i];
 	drafts = array_reserve(l->drafts, &l->draft_capacity, l->draft_count + 1, sizeof(*drafts));
 	if (!drafts)
@@ -180,23 +182,30 @@ static struct draft *draft_for(struct loader *l, uint32_t process, const struct 
 
 static struct verdict judge(const struct loader *l, const struct finding *f)
 {
-	return finding_verdict(f, span_of(&l->windows, f->process), &l->report->tasks, &l->report->roles);
+	return finding_verdict(f, &l->report->tasks, &l->report->roles);
+}
+
+static int join_finding(struct loader *l, struct finding *f)
+{
+	struct draft *draft;
+	struct verdict v;
+
+	finding_join_names(f, &l->report->tasks, &l->report->roles);
+	v = judge(l, f);
+	draft = draft_for(l, f, &v);
+	return draft ? finding_add(&draft->finding, f) : ERROR_MEMORY;
 }
 
 static int join_group(struct loader *l, uint32_t g, uint64_t page_ns)
 {
-	struct finding f = { 0 };
-	int ret = finding_of_group(&f, &l->blame, g, page_ns);
-	struct draft *draft;
-	struct verdict v;
+	struct finding f[2] = { 0 };
+	int ret = finding_of_group(f, &l->blame, g, page_ns);
 
-	if (!ret && f.lost) {
-		finding_join_names(&f, &l->report->tasks, &l->report->roles);
-		v = judge(l, &f);
-		draft = draft_for(l, f.process, &v);
-		ret = draft ? finding_add(&draft->finding, &f) : ERROR_MEMORY;
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!ret && f[i].lost)
+			ret = join_finding(l, &f[i]);
+		finding_release(&f[i]);
 	}
-	finding_release(&f);
 	return ret;
 }
 
@@ -214,11 +223,9 @@ static int join_groups(struct loader *l)
 
 static enum severity severity_of(const struct finding *f, uint64_t span)
 {
-	uint64_t bad = f->lost - (f->harmless < f->lost ? f->harmless : f->lost);
-
-	if (bad >= span / 1000 * CHAINS_HIGH_PERMILLE)
+	if (!f->harmless && f->lost >= span / 1000 * CHAINS_HIGH_PERMILLE)
 		return SEVERITY_HIGH;
-	if (bad >= span / 1000 * CHAINS_MEDIUM_PERMILLE)
+	if (!f->harmless && f->lost >= span / 1000 * CHAINS_MEDIUM_PERMILLE)
 		return SEVERITY_MEDIUM;
 	return f->lost >= span / 1000 * CHAINS_LOW_PERMILLE ? SEVERITY_LOW : SEVERITY_NONE;
 }
@@ -284,20 +291,26 @@ static struct chain *add_chain(struct chain **list, size_t *count)
 	return &grown[(*count)++];
 }
 
+static uint64_t missing_of(const struct finding *f)
+{
+	uint64_t recorded = f->lost - f->account.unrecorded;
+
+	return f->lossy < recorded ? f->account.unrecorded + f->lossy : f->lost;
+}
+
 /* More than a tenth of it not seen: nothing is claimed. */
 static bool too_lossy(const struct finding *f)
 {
-	return (f->account.unrecorded + f->lossy) * 10 > f->lost;
+	return missing_of(f) > f->lost / 10;
 }
 
 static int tell_cannot(struct loader *l, const struct finding *f, uint64_t span)
 {
-	uint64_t missing = f->account.unrecorded + f->lossy;
 	struct cannot_tell c = {
 		.reason = l->report->completeness.calls_lossy && f->lossy ? CANNOT_LOST_CALLS :
 									    CANNOT_LOST_SWITCHES,
 		.process = f->process, .operation = f->effects[0].operation, .lost = f->lost,
-		.span = span, .missing = missing < f->lost ? missing : f->lost,
+		.span = span, .missing = missing_of(f),
 	};
 
 	return cannot(l->chains, &c);
@@ -349,10 +362,15 @@ static int finish_draft(struct loader *l, struct draft *d)
 	return 0;
 }
 
+static uint64_t permille(const struct chain *c)
+{
+	return c->span ? (uint64_t)((unsigned __int128)c->lost * 1000 / c->span) : 0;
+}
+
 static int by_severity(const void *a, const void *b)
 {
 	const struct chain *x = a, *y = b;
-	uint64_t left = x->span ? x->lost * 1000 / x->span : 0, right = y->span ? y->lost * 1000 / y->span : 0;
+	uint64_t left = permille(x), right = permille(y);
 
 	if (x->severity != y->severity)
 		return x->severity > y->severity ? -1 : 1;
@@ -404,8 +422,11 @@ static int load(struct loader *l)
 		return cannot(c, &(struct cannot_tell){ .reason = CANNOT_NO_SWITCHES });
 	ret = windows_open(&l->windows, &r->recording, &r->tasks, &r->latency);
 	for (size_t i = 0; i < l->windows.feeding_count; i++) {
-		c->span += l->windows.feeding[i].span;
-		c->feeding_threads += l->windows.feeding[i].threads;
+		const struct feeding *f = &l->windows.feeding[i];
+
+		c->span += f->span;
+		c->feeding_threads += f->threads;
+		c->idle_unknown |= f->work >= IDLE_UNKNOWN_WORK && !f->provable;
 	}
 	if (!ret && calls_missing(r))
 		ret = cannot(c, &(struct cannot_tell){ .reason = CANNOT_LOST_CALLS, .span = c->span });

@@ -41,6 +41,8 @@ struct chains {
 	struct chain *small; size_t small_count;	/* LOW: 1 to 3 %, and such as are no host problem */
 	struct cannot_tell *cannot; size_t cannot_count;
 	bool quiet;				/* no chains, nothing that cannot be told */
+	/* A process that gives the device work is never seen to wait for all of it: starvation would not show. */
+	bool idle_unknown;
 	uint64_t span;				/* active spans of all feeding threads */
 	uint32_t feeding_threads;
 };

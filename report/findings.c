@@ -36,8 +36,7 @@ static uint64_t lost_by_state(const struct group_tally *t, uint64_t p50, uint64_
 
 static int same_effect(const struct effect *a, const struct effect *b)
 {
-	return a->kind == b->kind && a->thread == b->thread && a->operation == b->operation &&
-	       a->next == b->next;
+	return a->group == b->group;
 }
 
 static int add_effect(struct finding *f, const struct effect *e)
@@ -49,14 +48,6 @@ static int add_effect(struct finding *f, const struct effect *e)
 
 		if (!same_effect(old, e))
 			continue;
-		if (e->largest > old->largest) {
-			old->p50 = e->p50;
-			old->p99 = e->p99;
-			old->largest = e->largest;
-		}
-		old->max = e->max > old->max ? e->max : old->max;
-		old->calls += e->calls;
-		old->all += e->all;
 		old->lost += e->lost;
 		return 0;
 	}
@@ -105,10 +96,6 @@ static int add_part(struct finding *f, const struct part *p, enum cause_kind kin
 	if (!ns)
 		return 0;
 	memcpy(c.path, p->path, sizeof(c.path));
-	if (kind == CAUSE_DEVICE || kind == CAUSE_INITIALISATION || kind == CAUSE_EXTERNAL ||
-	    (kind == CAUSE_SLEEP && !p->hops && f->effect_count &&
-	     f->effects[0].kind != EFFECT_SLOW_CALL))
-		f->harmless += ns;
 	return add_cause(f, &c, ns);
 }
 
@@ -133,12 +120,23 @@ int finding_add_part(struct finding *f, const struct part *p)
 	return p->kind == CAUSE_NONE ? 0 : add_part(f, p, p->kind, p->ns);
 }
 
-/* Lost time by state, and what of it was spent on pages. */
-struct share { uint64_t states[LOST_STATES], pages; };
+/*
+ * Nothing on the host is to be put right: the device was busy, the work had not begun, nobody
+ * asked for any; or the thread chose to sleep. A server that waits for requests by network looks
+ * as one that waits for data.
+ */
+static bool is_harmless(const struct part *p, enum effect_kind kind)
+{
+	if (p->kind == CAUSE_DEVICE || p->kind == CAUSE_INITIALISATION || p->kind == CAUSE_EXTERNAL)
+		return true;
+	return (p->kind == CAUSE_SLEEP || p->kind == CAUSE_NETWORK) && !p->hops && kind != EFFECT_SLOW_CALL;
+}
 
-/* The causes, and in known their sums by state. */
-static int add_parts(struct finding *f, const struct part *parts, size_t count, const struct group_tally *t,
-		     struct share *s, uint64_t known[LOST_STATES])
+/* A group's lost time: by state, what of it was spent on pages, and known causes by state. */
+struct share { uint64_t states[LOST_STATES], pages, known[2][LOST_STATES]; };
+
+static int add_parts(struct finding f[2], const struct part *parts, size_t count, const struct group_tally *t,
+		     enum effect_kind kind, struct share *s)
 {
 	int ret = 0;
 
@@ -146,34 +144,56 @@ static int add_parts(struct finding *f, const struct part *parts, size_t count, 
 		const struct part *p = &parts[i];
 		uint64_t ns = scale(p->ns, s->states[p->state], t->slow.states[p->state]);
 		uint64_t pages = p->kind == CAUSE_OWN_WORK ? (s->pages < ns ? s->pages : ns) : 0;
+		bool harmless = is_harmless(p, kind);
 
 		if (p->kind == CAUSE_NONE)
 			continue;
 		s->pages -= pages;
-		known[p->state] += ns;
-		f->account.device += p->kind == CAUSE_DEVICE ? ns : 0;
-		ret = add_part(f, p, CAUSE_PAGE_ALLOCATION, pages);
+		s->known[harmless][p->state] += ns;
+		ret = add_part(&f[harmless], p, CAUSE_PAGE_ALLOCATION, pages);
 		if (!ret)
-			ret = add_part(f, p, p->kind, ns - pages);
+			ret = add_part(&f[harmless], p, p->kind, ns - pages);
 	}
 	return ret;
+}
+
+static uint64_t sum_of(const uint64_t known[LOST_STATES])
+{
+	uint64_t sum = 0;
+
+	for (unsigned int s = 0; s < LOST_STATES; s++)
+		sum += known[s];
+	return sum;
 }
 
 /* What has no cause is "unexplained", whatever the thread was doing. */
 static void fill_account(struct finding *f, const uint64_t known[LOST_STATES], uint64_t unrecorded)
 {
 	struct chain_account *a = &f->account;
-	uint64_t sum = unrecorded;
+	uint64_t sum = sum_of(known) + unrecorded;
 
-	for (unsigned int s = 0; s < LOST_STATES; s++)
-		sum += known[s];
 	a->running = known[LOST_RUNNING];
 	a->waiting = known[LOST_WAITING];
 	a->wake_latency = known[LOST_WAKE_LATENCY];
 	a->throttled = known[LOST_THROTTLED];
-	a->blocked = known[LOST_BLOCKED];
+	a->blocked = known[LOST_BLOCKED] + known[LOST_DEVICE];
+	a->device = known[LOST_DEVICE];
 	a->unrecorded = unrecorded;
 	a->unexplained = f->lost > sum ? f->lost - sum : 0;
+}
+
+/* Each part of the lost time with its causes; what is not recorded or explained goes with both. */
+static void fill_accounts(struct finding f[2], uint64_t lost, const struct share *s)
+{
+	uint64_t known[2] = { sum_of(s->known[0]), sum_of(s->known[1]) };
+	uint64_t unrecorded[2];
+
+	unrecorded[1] = scale(s->states[LOST_UNRECORDED], known[1], known[0] + known[1]);
+	unrecorded[0] = s->states[LOST_UNRECORDED] - unrecorded[1];
+	f[1].lost = scale(lost, known[1], known[0] + known[1]);
+	f[0].lost = lost - f[1].lost;
+	for (unsigned int i = 0; i < 2; i++)
+		fill_account(&f[i], s->known[i], unrecorded[i]);
 }
 
 static void fill_evidence(struct finding *f, const struct group_tally *t)
@@ -214,38 +234,45 @@ static const struct part *parts_of(const struct blame *b, uint32_t g, size_t *co
 	return b->parts + low;
 }
 
-int finding_of_group(struct finding *f, const struct blame *b, uint32_t g, uint64_t page_ns)
+/* What both parts of a group share. */
+static int fill(struct finding *f, uint32_t g, const struct window_group *group, const struct group_tally *t)
 {
-	const struct window_group *group = &b->windows->groups[g];
-	const struct group_tally *t = &b->tallies[g];
-	bool idle = group->kind == EFFECT_STARVATION;
-	uint64_t p50 = idle ? 0 : group->p50, base = p50 * t->slow.windows;
-	struct share share;
-	uint64_t known[LOST_STATES] = { 0 };
 	struct effect effect = {
 		.kind = group->kind, .thread = group->thread, .operation = group->operation,
 		.next = group->next, .calls = t->slow.windows, .all = group->count, .p50 = group->p50,
-		.p99 = group->p99, .max = group->max,
+		.p99 = group->p99, .max = group->max, .lost = f->lost, .group = g,
+		.copy_kind = group->copy_kind, .size_class = group->size_class,
 	};
-	const struct part *parts;
-	size_t count;
-	int ret;
 
 	f->process = group->process;
-	f->lost = effect.lost = effect.largest = t->slow.ns > base ? t->slow.ns - base : 0;
-	if (!f->lost)
-		return 0;
-	f->account.clamped = lost_by_state(t, p50, f->lost, share.states);
-	share.pages = page_time(t, page_ns);
-	ret = add_effect(f, &effect);
-	parts = parts_of(b, g, &count);
-	if (!ret)
-		ret = add_parts(f, parts, count, t, &share, known);
-	fill_account(f, known, share.states[LOST_UNRECORDED]);
 	fill_evidence(f, t);
 	memcpy(f->worst, t->worst, sizeof(f->worst));
 	f->worst_count = t->worst_count;
 	f->lossy = scale(t->lossy, f->lost, t->slow.ns);
+	return add_effect(f, &effect);
+}
+
+int finding_of_group(struct finding f[2], const struct blame *b, uint32_t g, uint64_t page_ns)
+{
+	const struct window_group *group = &b->windows->groups[g];
+	const struct group_tally *t = &b->tallies[g];
+	uint64_t p50 = group->kind == EFFECT_STARVATION ? 0 : group->p50, base = p50 * t->slow.windows;
+	uint64_t lost = t->slow.ns > base ? t->slow.ns - base : 0;
+	struct share share = { .pages = page_time(t, page_ns) };
+	const struct part *parts;
+	size_t count;
+	int ret;
+
+	f[1].harmless = true;
+	if (!lost)
+		return 0;
+	f[0].account.clamped = lost_by_state(t, p50, lost, share.states);
+	parts = parts_of(b, g, &count);
+	ret = add_parts(f, parts, count, t, group->kind, &share);
+	fill_accounts(f, lost, &share);
+	for (unsigned int i = 0; i < 2 && !ret; i++)
+		if (f[i].lost)
+			ret = fill(&f[i], g, group, t);
 	return ret;
 }
 
@@ -309,7 +336,7 @@ int finding_add(struct finding *to, const struct finding *from)
 
 	to->process = from->process;
 	to->lost += from->lost;
-	to->harmless += from->harmless;
+	to->harmless = from->harmless;
 	to->lossy += from->lossy;
 	add_account(&to->account, &from->account);
 	add_evidence(&to->evidence, &from->evidence);
@@ -398,14 +425,6 @@ void finding_release(struct finding *f)
 	memset(f, 0, sizeof(*f));
 }
 
-static bool is_harmless(const struct finding *f, const struct cause *c)
-{
-	bool call = f->effect_count && f->effects[0].kind == EFFECT_SLOW_CALL;
-
-	return c->kind == CAUSE_DEVICE || c->kind == CAUSE_INITIALISATION || c->kind == CAUSE_EXTERNAL ||
-	       (c->kind == CAUSE_SLEEP && !c->hops && !call);
-}
-
 /* Peers at work, peers that wait, and what a hand-over itself takes. */
 static bool is_handoff(const struct cause *c)
 {
@@ -447,53 +466,44 @@ static bool of_kind(const struct verdict *v, const struct cause *c)
 }
 
 /* One process that took half, in whatever way: its largest kind is the verdict. */
-static void judge_name(struct verdict *v, const struct finding *f, uint64_t whole)
+static void judge_name(struct verdict *v, const struct finding *f)
 {
 	for (size_t i = 0; i < f->cause_count; i++) {
 		const struct cause *c = &f->causes[i];
 		uint64_t sum = 0;
 
-		if (c->process == TASKS_UNKNOWN || !c->hops || is_harmless(f, c))
+		if (c->process == TASKS_UNKNOWN || !c->hops)
 			continue;
 		for (size_t k = 0; k < f->cause_count; k++)
 			if (f->causes[k].process == c->process && f->causes[k].hops)
 				sum += f->causes[k].ns;
-		if (sum * 2 >= whole && sum > v->explained) {
+		if (sum >= f->lost - sum && sum > v->explained) {
 			v->kind = c->kind;
 			v->explained = sum;
 		}
 	}
 }
 
-struct verdict finding_verdict(const struct finding *f, uint64_t span, const struct tasks *t,
-			       const struct roles *r)
+struct verdict finding_verdict(const struct finding *f, const struct tasks *t, const struct roles *r)
 {
 	uint64_t kinds[CAUSE_LIMIT] = { 0 }, handoff = 0;
-	uint64_t whole = f->lost - f->harmless;
-	bool harmless = whole * 10 < f->lost && whole * 1000 < span * CHAINS_MEDIUM_PERMILLE;
 	struct verdict v = { .name = "" };
 
-	if (harmless)
-		whole = f->lost;
 	for (size_t i = 0; i < f->cause_count; i++) {
-		const struct cause *c = &f->causes[i];
-
-		if (!harmless && is_harmless(f, c))
-			continue;
-		kinds[c->kind] += c->ns;
-		handoff += is_handoff(c) ? c->ns : 0;
+		kinds[f->causes[i].kind] += f->causes[i].ns;
+		handoff += is_handoff(&f->causes[i]) ? f->causes[i].ns : 0;
 	}
 	for (unsigned int k = 1; k < CAUSE_LIMIT; k++)
 		if (kinds[k] > v.explained) {
 			v.kind = k;
 			v.explained = kinds[k];
 		}
-	if (v.explained * 2 < whole) {
-		v.kind = handoff * 2 >= whole ? CAUSE_HANDOFF : CAUSE_NONE;
+	if (v.explained < f->lost - v.explained) {
+		v.kind = handoff >= f->lost - handoff ? CAUSE_HANDOFF : CAUSE_NONE;
 		v.explained = v.kind ? handoff : 0;
 	}
 	if (!v.kind)
-		judge_name(&v, f, whole);
+		judge_name(&v, f);
 	v.guess = v.kind == CAUSE_LOCK_GUESS;
 	if (v.kind)
 		name_culprit(&v, f, of_kind, t, r);

@@ -15,7 +15,8 @@
 /* One effect and its account, or several joined into one. Zero-initialise; release. */
 struct finding {
 	uint32_t process;
-	uint64_t lost, harmless;	/* harmless: waiting for the device, initialisation, own sleeps */
+	uint64_t lost;
+	bool harmless;			/* nothing on the host is to be put right: see finding_of_group() */
 	struct effect *effects; size_t effect_count, effect_capacity;
 	struct cause *causes; size_t cause_count, cause_capacity;
 	struct chain_account account;
@@ -24,9 +25,13 @@ struct finding {
 	uint64_t lossy;			/* ns of lost in which rows were lost */
 };
 
-/* Account of group g. page_ns: price of a page allocation. ERROR_MEMORY. */
-int finding_of_group(struct finding *f, const struct blame *b, uint32_t g, uint64_t page_ns);
-/* Effects of the same kind, thread and operations become one. ERROR_MEMORY. */
+/*
+ * Account of group g, in two parts, of which each may have lost nothing: what the host lost, and
+ * what is harmless: waiting for the device, initialisation, outsiders, a thread's own sleep or
+ * wait for the network outside a call. page_ns: price of a page allocation. ERROR_MEMORY.
+ */
+int finding_of_group(struct finding f[2], const struct blame *b, uint32_t g, uint64_t page_ns);
+/* Effects of the same group become one. ERROR_MEMORY. */
 int finding_add(struct finding *to, const struct finding *from);
 /* A part as it is, nothing subtracted. ERROR_MEMORY. */
 int finding_add_part(struct finding *f, const struct part *p);
@@ -45,9 +50,7 @@ struct verdict {
 
 /*
  * The class that explains at least half; else the family of hand-offs between processes; else
- * one process that explains half in several ways; else none. What is harmless counts only where
- * all the rest is less than a tenth of it and below the bar of the active span.
+ * one process that explains half in several ways; else none.
  */
-struct verdict finding_verdict(const struct finding *f, uint64_t span, const struct tasks *t,
-			       const struct roles *r);
+struct verdict finding_verdict(const struct finding *f, const struct tasks *t, const struct roles *r);
 #endif

@@ -68,11 +68,13 @@ static inline void leave(struct tally *out, const struct rows *rows, uint32_t i)
 	out->voluntary += !runnable;
 	out->page_events += rows->page_events[i];
 	out->pages += rows->pages[i];
-	if (ts >= out->last_out) {
+	if (ts > out->last_out) {
 		out->last_out = ts;
 		out->out_runnable = runnable;
+	} else if (ts == out->last_out) {
+		out->out_runnable |= runnable;
 	}
-	if ((state & PREV_STATE_MASK) == PREV_DEAD && !(state & PREV_PREEMPTED))
+	if ((state & PREV_STATE_MASK) == PREV_DEAD && !(state & PREV_PREEMPTED) && ts > out->died)
 		out->died = ts;
 }
 
@@ -277,6 +279,8 @@ static void add_tally(struct tally *to, const struct tally *from)
 	if (from->last_out > to->last_out) {
 		to->last_out = from->last_out;
 		to->out_runnable = from->out_runnable;
+	} else if (from->last_out == to->last_out) {
+		to->out_runnable |= from->out_runnable;
 	}
 }
 

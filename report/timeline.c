@@ -36,14 +36,16 @@ void pieces_begin(struct piece_cursor *c, const struct timeline *tl, uint32_t th
 		*hint = c->next;
 }
 
-/* The row of the next return: in the span, or after it; NULL: none is known. */
+/* The row of the next return: in the span, or after it; NULL: none is known, or it is past. */
 static const struct timeline_row *next_return(const struct piece_cursor *c)
 {
 	const struct timeline *tl = c->tl;
+	const struct timeline_row *later;
 
 	if (c->next < tl->first[c->thread + 1] - tl->first[c->thread])
 		return &tl->rows[tl->index[tl->first[c->thread] + c->next].row];
-	return tl->later[c->thread] ? &tl->carried[tl->later[c->thread] - 1] : NULL;
+	later = tl->later[c->thread] ? &tl->carried[tl->later[c->thread] - 1] : NULL;
+	return later && later->ts > c->at ? later : NULL;
 }
 
 /* The row after this one on its CPU. */

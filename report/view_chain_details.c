@@ -238,9 +238,12 @@ void view_chains(const struct report *r, FILE *out)
 		print_details(r, &c->small[i], out);
 	if (c->count + c->small_count)
 		fputc('\n', out);
+	if (c->idle_unknown)
+		print_wrapped(out, 2, "Chains: %s.", view_idle_unknown);
 	print_cannot(r, out);
 	if (c->quiet)
-		print_wrapped(out, 2, "Nothing is wrong: no chain of 3 %% of %s of CUDA work.",
+		print_wrapped(out, 2, "%s: no chain of 3 %% of %s of CUDA work.",
+			      c->idle_unknown ? "Nothing wrong was found" : "Nothing is wrong",
 			      fmt_span(span, c->span));
 	if (r->no_calls != NO_CALLS_NOT)
 		print_wrapped(out, 2, "No CUDA call was recorded, so there is nothing to account for.");

@@ -261,23 +261,47 @@ static const struct chain *largest(const struct chains *c, bool harmless)
 	return most;
 }
 
+const char view_idle_unknown[] =
+	"whether the device ran out of work cannot be told: nothing in this program waits for it in a way that is seen (a device or stream synchronise)";
+
+/* What a harmless chain was, as the quiet line has it. */
+static const char *harmless_name(const struct chain *c)
+{
+	enum cause_kind kind = !c->verdict && c->cause_count ? c->causes[0].kind : c->verdict;
+
+	return kind == CAUSE_NETWORK ? "waiting for the network (requests or data)" : chain_class(kind);
+}
+
+static void add_largest(struct words *w, const struct report *r, const struct chain *small)
+{
+	char share[FMT_SIZE], headline[CHAIN_LINE];
+
+	if (small)
+		words_add(w, "the largest loss is %s%s: %s", mark(r),
+			  fmt_percent(share, small->lost, small->span),
+			  chain_headline(r, small, headline, sizeof(headline)));
+	else if (r->chains.idle_unknown)
+		words_add(w, "no call or gap lost 1 %% of the time");
+	else
+		words_add(w, "no call, gap or idle device lost 1 %% of the time");
+}
+
 static void print_quiet(const struct report *r, FILE *out)
 {
 	const struct chain *small = largest(&r->chains, false), *other = largest(&r->chains, true);
-	char share[FMT_SIZE], span[FMT_SIZE], headline[CHAIN_LINE], text[2 * CHAIN_LINE];
+	char share[FMT_SIZE], span[FMT_SIZE], text[2 * CHAIN_LINE];
 	struct words w;
 
 	words_begin(&w, text, sizeof(text));
-	words_add(&w, "Nothing is wrong: in %s of CUDA work ", fmt_span(span, r->chains.span));
-	if (small)
-		words_add(&w, "the largest loss is %s%s: %s", mark(r),
-			  fmt_percent(share, small->lost, small->span),
-			  chain_headline(r, small, headline, sizeof(headline)));
-	else
-		words_add(&w, "no call, gap or idle device lost 1 %% of the time");
+	words_add(&w, "%s: in %s of CUDA work ",
+		  r->chains.idle_unknown ? "Nothing wrong was found" : "Nothing is wrong",
+		  fmt_span(span, r->chains.span));
+	add_largest(&w, r, small);
 	if (other)
-		words_add(&w, "; no fault of the host: %s, %s", chain_class(other->verdict),
+		words_add(&w, "; no fault of the host: %s, %s%s", harmless_name(other), mark(r),
 			  fmt_percent(share, other->lost, other->span));
+	if (r->chains.idle_unknown)
+		words_add(&w, "; %s", view_idle_unknown);
 	print_wrapped(out, 2, "%s%s.", text, small || other ? " (--chains)" : "");
 }
 

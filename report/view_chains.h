@@ -13,6 +13,8 @@
 void print_chains(const struct report *r, FILE *out);
 /* Headline, timeline, what was lost, cause and fix of one. */
 void print_chain(const struct report *r, const struct chain *c, FILE *out);
+/* "whether the device ran out of work cannot be told: ..." */
+extern const char view_idle_unknown[];
 /* What cannot be told, a sentence each. */
 void print_cannot(const struct report *r, FILE *out);
 /* Causes in a table: share of whole, time, kind, who, hops. c gives the words for its effects. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "windows.h"
 #include "advice.h"
 #include "chain_text.h"
 #include "view_json.h"
@@ -26,6 +27,9 @@ static void put_effects(const struct report *r, const struct chain *c, struct js
 		json_uint(j, "p50_ns", e->p50);
 		json_uint(j, "p99_ns", e->p99);
 		json_uint(j, "max_ns", e->max);
+		json_uint(j, "group", e->group);
+		json_uint_or_null(j, "bytes_from", e->size_class, e->size_class ? 1ull << (e->size_class - 1) : 0);
+		json_uint_or_null(j, "copy_kind", e->copy_kind != WINDOWS_KIND_NONE, e->copy_kind);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -199,6 +203,7 @@ void view_json_chains(const struct report *r, struct json *j)
 
 	put_list(r, "chains", c->chains, c->count, j);
 	json_bool(j, "quiet", c->quiet);
+	json_bool(j, "idle_unknown", c->idle_unknown);
 	put_list(r, "small", c->small, c->small_count, j);
 	put_cannot(r, j);
 	json_uint(j, "active_span_ns", c->span);

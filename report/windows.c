@@ -5,10 +5,15 @@
  * later one than they lie in. With these windows_load() goes through any one span again, finds
  * the same windows, and knows now what is long.
  *
- * An idle stretch is WINDOW_INITIAL when it began before its process had begun INITIAL_MIN
+ * Percentiles are nearest rank on a histogram with 64 buckets to each power of two: the middle of
+ * a bucket is at most 1/128 from either edge. Slow and normal are whole buckets, judged by their
+ * middle, so that counts are exact.
+ *
+ * What lost time is WINDOW_INITIAL when it began before its process had begun INITIAL_MIN
  * work-giving calls, or one in INITIAL_PART of all it would; and is INITIAL_LONG times as long as
- * the group's p50, if that rests on INITIAL_KNOWN stretches. A short program that starves at every
- * step does not begin for long.
+ * the group's p50, if that rests on INITIAL_KNOWN members. A short program that starves at every
+ * step does not begin for long. A gap (whose call before counts) or call must also have begun
+ * before the first idle point: a program that waits for the device has begun.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +28,8 @@
 #define CALL_WEIGHT 4			/* rows of table switch that take as much memory */
 #define GROUPS_MAX 32768		/* what comes after them belongs to none */
 #define KEEP_CALLS (2u << 20)		/* of 32 bytes, so as not to decode them again */
+
+#define GROUP_NONE UINT32_MAX
 
 #define BUCKET_BITS 6			/* 64 to each power of two */
 #define BUCKETS (1u << BUCKET_BITS)
@@ -41,7 +48,7 @@ struct straddler { uint64_t key, start, end, work; };
 struct slot {
 	uint64_t key;			/* 0: empty */
 	uint64_t normal_below, slow_from;
-	uint32_t group;
+	uint32_t group;			/* GROUP_NONE: of no feeding thread */
 };
 
 /* Where the windows of a feeder are gathered. A file that changes meanwhile may have more. */
@@ -172,12 +179,6 @@ static uint32_t feeder_of_key(uint64_t key)
 	return (uint32_t)(key >> 32) & 0x3fffffff;
 }
 
-static bool waits(const struct operation *o)
-{
-	return o->category == CATEGORY_SYNC || ((o->flags & OPERATION_FLAG_SYNC) &&
-	       (o->category == CATEGORY_COPY || o->category == CATEGORY_SET));
-}
-
 static void describe(const struct windows *w, uint64_t key, struct window_group *g)
 {
 	const struct window_walk *walk = &w->state->walk;
@@ -191,14 +192,16 @@ static void describe(const struct windows *w, uint64_t key, struct window_group 
 		.operation = window_operation(calls, (uint16_t)(key >> 16)),
 		.copy_kind = WINDOWS_KIND_NONE,
 	};
-	if (g->kind == EFFECT_GAP)
-		g->next = window_operation(calls, detail);
+	if (g->kind == EFFECT_GAP) {
+		g->next = window_operation(calls, detail & (GAP_FED - 1));
+		g->fed = detail & GAP_FED;
+	}
 	if (g->kind != EFFECT_SLOW_CALL)
 		return;
 	if ((detail & 0xff) < CALL_KIND_OTHER)
 		g->copy_kind = (uint8_t)detail;
 	g->size_class = (uint8_t)(detail >> 8);
-	g->synchronising = waits(g->operation);
+	g->synchronising = window_operation_waits(g->operation);
 }
 
 /* A new group in an empty slot; *slot stays NULL when there are too many. */
@@ -321,6 +324,14 @@ static void find_slow(struct window_group *g, struct histogram *h)
 	g->slow = g->lost = 0;
 }
 
+static void release_counts(struct histogram *h)
+{
+	for (unsigned int i = 0; i < POWERS; i++) {
+		free(h->powers[i]);
+		h->powers[i] = NULL;
+	}
+}
+
 static void finish_groups(struct windows *w)
 {
 	for (size_t i = 0; i < w->group_count; i++) {
@@ -335,10 +346,7 @@ static void finish_groups(struct windows *w)
 		} else {
 			find_slow(g, h);
 		}
-		for (unsigned int k = 0; k < POWERS; k++) {
-			free(h->powers[k]);
-			h->powers[k] = NULL;
-		}
+		release_counts(h);
 	}
 }
 
@@ -349,7 +357,8 @@ static void set_limits(struct windows_state *s, const uint64_t *wanted)
 {
 	for (size_t i = 0; i < s->table_size; i++) {
 		struct slot *slot = &s->table[i];
-		bool asked = slot->key && (wanted[slot->group / 64] >> slot->group % 64 & 1);
+		bool asked = slot->key && slot->group != GROUP_NONE &&
+			     (wanted[slot->group / 64] >> slot->group % 64 & 1);
 
 		slot->normal_below = asked ? s->histograms[slot->group].normal_below : 0;
 		slot->slow_from = asked ? s->histograms[slot->group].slow_from : UINT64_MAX;
@@ -361,9 +370,12 @@ static bool is_initial(const struct windows *w, const struct slot *slot, const s
 	const struct windows_state *s = w->state;
 	const struct window_group *group = &w->groups[slot->group];
 	const struct feeder *f = &s->walk.feeders[feeder_of_key(whole->key)];
-	uint64_t part = s->walk.processes[f->process].all_work / INITIAL_PART;
+	const struct feeding_process *p = &s->walk.processes[f->process];
+	uint64_t part = p->all_work / INITIAL_PART;
 
 	if (whole->work >= (part > INITIAL_MIN ? part : INITIAL_MIN))
+		return false;
+	if (group->kind != EFFECT_STARVATION && whole->start >= p->first_idle)
 		return false;
 	return group->count < INITIAL_KNOWN || (whole->end - whole->start) / INITIAL_LONG >= group->p50;
 }
@@ -390,7 +402,7 @@ static void add_part(struct windows *w, const struct slot *slot, const struct st
 		part.end = span->end;
 		part.flags &= ~(uint32_t)WINDOW_TAIL;
 	}
-	if (whole->key >> 62 == EFFECT_STARVATION && is_initial(w, slot, whole))
+	if ((part.flags & WINDOW_SLOW) && is_initial(w, slot, whole))
 		part.flags |= WINDOW_INITIAL;
 	s->out[region->first + region->count++] = part;
 }
@@ -448,16 +460,50 @@ static int make_feeding(struct windows *w)
 	w->feeding_capacity = walk->process_count + 1;
 	w->feeding_count = walk->process_count;
 	for (size_t i = 0; i < walk->process_count; i++) {
-		w->feeding[i].process = walk->processes[i].process;
-		w->feeding[i].syncs = walk->processes[i].at.syncs;
+		const struct feeding_process *p = &walk->processes[i];
+
+		w->feeding[i] = (struct feeding){
+			.process = p->process, .syncs = p->at.syncs, .work = p->all_work,
+			.provable = p->at.syncs > 0,
+		};
 	}
 	for (size_t i = 0; i < walk->feeder_count; i++) {
 		const struct feeder *f = &walk->feeders[i];
 
-		w->feeding[f->process].threads++;
-		w->feeding[f->process].span += f->last - f->first;
+		w->feeding[f->process].threads += f->feeds;
+		w->feeding[f->process].span += f->feeds ? f->last - f->first : 0;
 	}
 	qsort(w->feeding, w->feeding_count, sizeof(*w->feeding), by_process);
+	return 0;
+}
+
+/* Groups of threads that turned out not to feed: their keys stay in the table. */
+static int leave_out_groups(struct windows *w)
+{
+	struct windows_state *s = w->state;
+	uint32_t *place = calloc(w->group_count + 1, sizeof(*place));
+	uint32_t n = 0;
+
+	if (!place)
+		return ERROR_MEMORY;
+	for (size_t i = 0; i < w->group_count; i++) {
+		struct histogram unused = s->histograms[n];
+
+		place[i] = GROUP_NONE;
+		if (!s->walk.feeders[s->walk.feeder_of[w->groups[i].thread] - 1].feeds)
+			continue;
+		w->groups[n] = w->groups[i];
+		s->histograms[n] = s->histograms[i];
+		s->histograms[i] = unused;
+		place[i] = n++;
+	}
+	for (size_t i = 0; i < s->table_size; i++)
+		if (s->table[i].key)
+			s->table[i].group = place[s->table[i].group];
+	for (size_t i = n; i < w->group_count; i++)
+		release_counts(&s->histograms[i]);
+	w->group_count = n;
+	free(place);
 	return 0;
 }
 
@@ -505,8 +551,17 @@ static int all_spans(struct windows *w)
 		ret = window_walk_save(&s->walk, w->span_count);
 	window_calls_clear(&s->calls);
 	s->walk.closed = true;
-	for (size_t i = 0; i < s->walk.process_count; i++)
-		s->walk.processes[i].all_work = s->walk.processes[i].at.work;
+	for (size_t i = 0; i < s->walk.process_count; i++) {
+		struct feeding_process *p = &s->walk.processes[i];
+
+		p->all_work = p->at.work;
+		p->first_idle = p->at.syncs ? p->at.first_idle : UINT64_MAX;
+	}
+	for (size_t i = 0; i < s->walk.feeder_count; i++) {
+		struct feeder *f = &s->walk.feeders[i];
+
+		f->feeds = f->at.works || f->at.proofs || !s->walk.processes[f->process].all_work;
+	}
 	return ret;
 }
 
@@ -523,7 +578,7 @@ int windows_open_sized(struct windows *w, struct recording *r, const struct task
 	if (!ret)
 		ret = window_calls_open(&w->state->calls, r, t, l, sizes.keep);
 	if (!ret)
-		ret = window_walk_open(&w->state->walk, w, t);
+		ret = window_walk_open(&w->state->walk, w, &w->state->calls, t);
 	if (!ret)
 		ret = grow_table(w->state);
 	if (!ret)
@@ -532,6 +587,8 @@ int windows_open_sized(struct windows *w, struct recording *r, const struct task
 		ret = make_feeding(w);
 	if (!ret)
 		ret = order_feeders(w->state);
+	if (!ret)
+		ret = leave_out_groups(w);
 	if (!ret)
 		finish_groups(w);
 	return ret;
@@ -546,8 +603,7 @@ int windows_open(struct windows *w, struct recording *r, const struct tasks *t,
 static void state_release(struct windows_state *s, size_t groups)
 {
 	for (size_t i = 0; i < groups; i++)
-		for (unsigned int k = 0; k < POWERS; k++)
-			free(s->histograms[i].powers[k]);
+		release_counts(&s->histograms[i]);
 	window_calls_release(&s->calls);
 	window_walk_release(&s->walk);
 	free(s->histograms);

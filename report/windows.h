@@ -2,22 +2,26 @@
 #ifndef INGERO_REPORT_WINDOWS_H
 #define INGERO_REPORT_WINDOWS_H
 /*
- * Where feeding threads lost time: calls longer than others of their kind, gaps between calls
- * longer than others between the same operations, and gaps in which the device is known to have
- * nothing to do. Which those are follows from table call alone.
+ * Where feeding threads lost time, from table call alone: calls longer than others of their kind,
+ * gaps between calls longer than others between the same operations, and gaps in which the device
+ * is known to have nothing to do.
  *
- * A feeding thread is one of the tree with top-level calls that returned; only these count. Each
- * belongs to a group (thread, operation, kind of copy, power of two of its bytes), each gap between
- * two calls of a thread to a group (thread, operation before, operation after), each idle stretch
- * to a group (thread, operation that proved it). No nanosecond of a thread is in two windows: a
- * call or gap that begins in an idle stretch of its thread is no window and in no group.
+ * Only top-level calls of the tree's threads that returned count. A feeding thread is one that
+ * made a work-giving call (flag WORK) or proved the device idle; where none of a process gave work,
+ * any is. Each call belongs to a group (thread, operation, kind of copy, power of two of its
+ * bytes), each gap between two calls of a thread to a group (thread, operation before, operation
+ * after), each idle stretch to a group (thread, operation that proved it). Gaps in which another
+ * thread gave work are compared with such gaps only. No nanosecond of a thread is in two windows:
+ * a call or gap that begins in an idle stretch of its thread is no window and in no group.
  *
  * Idle: begins on the thread of a good call that waited for the device, at its return, when no
  * other thread of the process was in a work-giving call meanwhile, and it waited for everything:
  * a device or context synchronise; a stream synchronise, or a synchronous copy to the host (on the
  * default stream), when each work-giving call since the last idle point was on that stream. Ends
- * where any thread of the process next begins a work-giving call (flag WORK), or with the last call
- * of its own thread. While the device is known to be idle, nothing else proves it again.
+ * where any thread of the process next begins a work-giving call, or with the last call of its own
+ * thread. While the device is known to be idle, nothing else proves it again. But if a
+ * synchronising call of its thread that gives no work takes longer than WINDOWS_SYNC_WAITED in it,
+ * something still ran, as on another device: there was no idle point, and this call may prove one.
  *
  * A call or gap is slow when it is longer than 3 x p50 of its group, of at least
  * WINDOWS_GROUP_MIN members, and at least WINDOWS_EXCESS_MIN longer than p50; groups with fewer
@@ -25,13 +29,8 @@
  * whole is lost. Calls that failed or are the first of their operation in a process whose start
  * is recorded belong to no group, but gaps next to them do.
  *
- * p50 and p99 are nearest rank on a histogram with 64 buckets to each power of two: within 1 %
- * (the middle of a bucket is at most 1/128 from either edge). Slow and normal are whole buckets,
- * judged by their middle, so that counts are exact.
- *
- * A long recording is gone through span by span, so that memory is bounded: spans tile it from
- * start to end, each with at most about WINDOWS_ROWS rows of table switch, or a quarter as many
- * calls.
+ * p50 and p99 are within 1 %. Spans tile a recording, so that memory is bounded: each has at most
+ * about WINDOWS_ROWS rows of table switch, or a quarter as many calls.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +43,8 @@
 #define WINDOWS_SLOW_MIN 3
 #define WINDOWS_SLOW_FACTOR 3
 #define WINDOWS_EXCESS_MIN 10000	/* ns */
+/* ns. A synchronise with nothing to wait for returns within some 10 us; work lasts longer. */
+#define WINDOWS_SYNC_WAITED 50000
 #define WINDOWS_ROWS (1u << 20)
 #define WINDOWS_KIND_NONE UINT8_MAX	/* the kind of copy is not recorded */
 
@@ -51,6 +52,7 @@ struct window_group {
 	enum effect_kind kind;
 	uint32_t thread, process;
 	const struct operation *operation, *next;	/* next: of a gap, else NULL */
+	bool fed;			/* gaps in which another thread gave work */
 	uint8_t copy_kind, size_class;	/* of calls: cudaMemcpyKind; 1 + log2 of bytes, 0 none */
 	bool synchronising;		/* calls: category SYNC, or COPY or SET with flag SYNC */
 	uint64_t count, total;		/* members and the sum of their durations */
@@ -62,7 +64,7 @@ struct window_group {
 #define WINDOW_SLOW	0x2	/* lost time; idle stretches always */
 #define WINDOW_HEAD	0x4	/* start is its real start, not the span's */
 #define WINDOW_TAIL	0x8	/* end is its real end */
-#define WINDOW_INITIAL	0x10	/* idle before the process's work had begun: see windows.c */
+#define WINDOW_INITIAL	0x10	/* before the process's work had begun: see windows.c */
 
 /* The part of a window inside one span. whole_*: of the window itself; that decides its flags. */
 struct window {
@@ -73,8 +75,13 @@ struct window {
 
 struct window_span { uint64_t start, end; };	/* start <= t < end; end too in the last one */
 
-/* Of each process with feeding threads. span: from first call to last, summed over its threads. */
-struct feeding { uint32_t process, threads; uint64_t span, syncs; };	/* syncs: idle points */
+struct feeding {
+	uint32_t process, threads;	/* which has feeding threads; how many */
+	uint64_t span;		/* from first to last call, summed over its feeding threads */
+	uint64_t syncs;		/* idle points */
+	uint64_t work;		/* work-giving calls */
+	bool provable;		/* syncs > 0: whether the device ran out of work can be told */
+};
 
 struct windows {
 	struct window_group *groups; size_t group_count, group_capacity;

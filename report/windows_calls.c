@@ -65,6 +65,12 @@ const struct operation *window_operation(const struct window_calls *c, uint32_t 
 						       &c->latency->unnamed;
 }
 
+bool window_operation_waits(const struct operation *o)
+{
+	return o->category == CATEGORY_SYNC || ((o->flags & OPERATION_FLAG_SYNC) &&
+	       (o->category == CATEGORY_COPY || o->category == CATEGORY_SET));
+}
+
 static size_t slot_of(const struct window_calls *c, uint64_t start)
 {
 	return (size_t)(start * 0x9e3779b97f4a7c15ull >> 32) & (c->firsts_size - 1);

@@ -74,16 +74,21 @@ void window_calls_clear(struct window_calls *c);
 /* As malloc(), but what is large lies in huge pages where the system has them. */
 void *window_buffer(size_t size);
 const struct operation *window_operation(const struct window_calls *c, uint32_t place);
+/* Its calls wait for the device. */
+bool window_operation_waits(const struct operation *o);
 
 /* --- windows_walk.c */
 
-/* A feeding thread: what it is, and how far the walk has come on it. */
+/* A thread that made calls: what it is, and how far the walk has come on it. */
 struct walk_thread {
 	uint64_t end;			/* of its last call */
 	uint64_t idle_start, idle_end;	/* idle_end UINT64_MAX: nobody has begun work yet */
 	uint64_t idle_work;		/* of its process at idle_start */
+	uint64_t work;			/* of its process when its last call had begun */
 	uint16_t operation, idle_operation;	/* the last call's; the one that proved it idle */
-	bool called, idle;
+	uint32_t proofs;		/* idle points it proved */
+	bool called, idle, dropped;	/* dropped: the idle stretch was none */
+	bool works;			/* has given work */
 };
 
 struct walk_process {
@@ -91,13 +96,14 @@ struct walk_process {
 	uint64_t stream;		/* of those since the last idle point, with STREAMS_ONE */
 	uint64_t busy_until, other_busy_until;	/* by the busiest thread's work; by any other's */
 	uint64_t proof;			/* when the call that will prove the device idle returns */
-	uint64_t syncs;			/* idle points so far */
+	uint64_t syncs, first_idle;	/* idle points so far; the first one */
 	uint32_t busy, prover, idler;	/* feeders, from 1; 0 none */
-	uint8_t streams;
+	uint8_t streams, streams_before;	/* before: the last idle point */
 };
 
 struct feeder {
 	uint32_t thread, process;	/* process: place in walk.processes */
+	bool feeds;			/* after the pass over all spans: it is a feeding thread */
 	bool changed;			/* since the start of the span */
 	uint32_t calls;			/* since then */
 	uint64_t first, last;		/* start of its first call, latest end */
@@ -107,7 +113,7 @@ struct feeder {
 struct feeding_process {
 	uint32_t process;
 	bool changed;
-	uint64_t all_work;		/* after the pass over all spans */
+	uint64_t all_work, first_idle;	/* after the pass over all spans; UINT64_MAX: none */
 	struct walk_process at;
 };
 
@@ -117,6 +123,7 @@ struct saved_counts { size_t threads, processes; };
 
 struct window_walk {
 	struct windows *windows;
+	const struct window_calls *calls;
 	const struct tasks *tasks;
 	bool closed;			/* no more feeders are added */
 	uint32_t *feeder_of;		/* by thread: feeder from 1; 0 none */
@@ -133,7 +140,8 @@ struct window_walk {
 	struct saved_counts saved;
 };
 
-int window_walk_open(struct window_walk *k, struct windows *w, const struct tasks *t);
+int window_walk_open(struct window_walk *k, struct windows *w, const struct window_calls *c,
+		     const struct tasks *t);
 void window_walk_release(struct window_walk *k);
 /* Remember the state before spans[span], from 0 to their number. ERROR_MEMORY. */
 int window_walk_save(struct window_walk *k, size_t span);
@@ -145,6 +153,8 @@ int window_walk_finish(struct window_walk *k);
 
 /* --- windows.c */
 
+#define GAP_FED 0x8000		/* more than there are operations */
+
 /* What makes a group: its kind, feeder, operation and the rest. */
 static inline uint64_t group_key(enum effect_kind kind, uint32_t feeder, uint16_t operation,
 				 uint16_t detail)
@@ -153,8 +163,9 @@ static inline uint64_t group_key(enum effect_kind kind, uint32_t feeder, uint16_
 }
 
 /*
- * A member of a group. detail of the key: of a gap the operation after; of a call size class
- * and, in the low byte, kind of copy. work: of an idle stretch, work-giving calls begun before.
+ * A member of a group. detail of the key: of a gap the operation after, with GAP_FED where another
+ * thread gave work; of a call size class and, in the low byte, kind of copy. work: work-giving calls
+ * of the process begun before; before a gap those up to the start of the call before it.
  */
 int windows_found(struct windows *w, uint64_t key, uint64_t start, uint64_t end, uint64_t work);
 #endif

@@ -19,10 +19,12 @@
 
 enum { STREAMS_NONE = 0, STREAMS_ONE, STREAMS_MIXED };
 
-int window_walk_open(struct window_walk *k, struct windows *w, const struct tasks *t)
+int window_walk_open(struct window_walk *k, struct windows *w, const struct window_calls *c,
+		     const struct tasks *t)
 {
 	memset(k, 0, sizeof(*k));
 	k->windows = w;
+	k->calls = c;
 	k->tasks = t;
 	k->feeder_of = calloc(t->thread_count + 1, sizeof(*k->feeder_of));
 	k->process_of = calloc(t->process_count + 1, sizeof(*k->process_of));
@@ -151,6 +153,8 @@ static void settle(struct window_walk *k, struct walk_process *p, uint64_t ts)
 		return;
 	f = &k->feeders[p->prover - 1];
 	f->at.idle = true;
+	f->at.dropped = false;
+	f->at.proofs++;
 	f->at.idle_start = p->proof;
 	f->at.idle_end = UINT64_MAX;
 	f->at.idle_work = p->work;
@@ -158,8 +162,10 @@ static void settle(struct window_walk *k, struct walk_process *p, uint64_t ts)
 	f->changed = true;
 	p->idler = p->prover;
 	p->prover = 0;
+	p->streams_before = p->streams;
 	p->streams = STREAMS_NONE;
-	p->syncs++;
+	if (!p->syncs++)
+		p->first_idle = p->proof;
 }
 
 /* A thread gives the device work: it is idle no longer, and no call in progress proves it is. */
@@ -175,21 +181,48 @@ static void end_idle(struct window_walk *k, struct walk_process *p, uint64_t ts)
 	p->prover = 0;
 }
 
+/* On the thread of an idle stretch, in it: a device with nothing to do is not waited for. */
+static bool waited(const struct window_walk *k, const struct walk_thread *t,
+		   const struct window_call *c)
+{
+	return t->idle && t->idle_end == UINT64_MAX && c->end - c->start > WINDOWS_SYNC_WAITED &&
+	       window_operation_waits(window_operation(k->calls, c->operation));
+}
+
+/* As if its idle point had not been proved; what began in it stays outside all groups. */
+static void drop_idle(struct walk_process *p, struct walk_thread *t, uint64_t ts)
+{
+	t->idle_end = ts;
+	t->dropped = true;
+	t->proofs--;
+	p->idler = 0;
+	p->streams = p->streams_before;
+	p->syncs--;
+}
+
 static int found_idle(struct window_walk *k, uint32_t feeder, uint64_t end)
 {
 	struct walk_thread *t = &k->feeders[feeder].at;
 
 	t->idle = false;
-	if (end <= t->idle_start)
+	if (t->dropped || end <= t->idle_start)
 		return 0;
 	return windows_found(k->windows, group_key(EFFECT_STARVATION, feeder, t->idle_operation, 0),
 			     t->idle_start, end, t->idle_work);
 }
 
+/* Until when other threads are in work-giving calls that have begun. */
+static uint64_t others_until(const struct walk_process *p, uint32_t feeder)
+{
+	return p->busy == feeder + 1 ? p->other_busy_until : p->busy_until;
+}
+
 /* What was between the thread's last call and this one. */
-static int before_call(struct window_walk *k, uint32_t feeder, const struct window_call *c)
+static int before_call(struct window_walk *k, const struct walk_process *p, uint32_t feeder,
+		       const struct window_call *c)
 {
 	struct walk_thread *t = &k->feeders[feeder].at;
+	uint16_t fed = others_until(p, feeder) > t->end ? GAP_FED : 0;
 	bool inside = t->idle && (t->end == t->idle_start || t->end < t->idle_end);
 	int ret = 0;
 
@@ -197,18 +230,19 @@ static int before_call(struct window_walk *k, uint32_t feeder, const struct wind
 		ret = found_idle(k, feeder, t->idle_end);
 	if (inside || ret || !t->called)
 		return ret;
-	return windows_found(k->windows, group_key(EFFECT_GAP, feeder, t->operation, c->operation),
-			     t->end, c->start, 0);
+	return windows_found(k->windows, group_key(EFFECT_GAP, feeder, t->operation, c->operation | fed),
+			     t->end, c->start, t->work);
 }
 
-static int found_call(struct window_walk *k, uint32_t feeder, const struct window_call *c)
+static int found_call(struct window_walk *k, const struct walk_process *p, uint32_t feeder,
+		      const struct window_call *c)
 {
 	uint16_t detail = (uint16_t)(c->size_class << 8 | c->traits >> CALL_KIND_SHIFT);
 
 	if (k->feeders[feeder].at.idle || (c->traits & (CALL_GOOD | CALL_FIRST)) != CALL_GOOD)
 		return 0;
 	return windows_found(k->windows, group_key(EFFECT_SLOW_CALL, feeder, c->operation, detail),
-			     c->start, c->end, 0);
+			     c->start, c->end, p->work);
 }
 
 static void give_work(struct walk_process *p, uint32_t feeder, const struct window_call *c)
@@ -232,9 +266,7 @@ static void give_work(struct walk_process *p, uint32_t feeder, const struct wind
 /* Unless another thread begins work meanwhile, the device is known to be idle when c returns. */
 static bool may_prove(const struct walk_process *p, uint32_t feeder, const struct window_call *c)
 {
-	uint64_t others = p->busy == feeder + 1 ? p->other_busy_until : p->busy_until;
-
-	if (p->idler || others > c->start)
+	if (p->idler || others_until(p, feeder) > c->start)
 		return false;
 	if (p->prover && p->proof <= c->end)
 		return false;
@@ -255,16 +287,21 @@ static int one_call(struct window_walk *k, uint32_t feeder, const struct window_
 	settle(k, p, c->start);
 	if (c->traits & CALL_WORK)
 		end_idle(k, p, c->start);
-	ret = before_call(k, feeder, c);
+	else if (waited(k, &f->at, c))
+		drop_idle(p, &f->at, c->start);
+	ret = before_call(k, p, feeder, c);
 	if (!ret)
-		ret = found_call(k, feeder, c);
+		ret = found_call(k, p, feeder, c);
 	f->at.called = true;
 	f->at.end = f->last = c->end;
 	f->at.operation = c->operation;
 	f->changed = process->changed = true;
 	f->calls++;
-	if (c->traits & CALL_WORK)
+	if (c->traits & CALL_WORK) {
 		give_work(p, feeder, c);
+		f->at.works = true;
+	}
+	f->at.work = p->work;
 	if ((c->traits & (CALL_PROVES_ALL | CALL_PROVES_STREAM)) && may_prove(p, feeder, c)) {
 		p->prover = feeder + 1;
 		p->proof = c->end;

@@ -8,10 +8,11 @@ import collections
 import independent as base
 
 CALL, GAP, IDLE = "slow_call", "gap", "starvation"
-COPY, QUERY, SYNC_FLAG, WORK_FLAG = 2, 10, 1, 2
+COPY, SET, SYNC, QUERY, SYNC_FLAG, WORK_FLAG = 2, 3, 5, 10, 1, 2
 BYTES, KIND, STREAM, READ_FAILED = 1, 2, 4, 8
 OPEN, ABANDONED = 0x10, 0x20
 TO_HOST = 2
+WAITED = 50000        # a synchronise that takes longer had something to wait for
 WHOLE_DEVICE = {"cudaDeviceSynchronize", "cudaThreadSynchronize", "cuCtxSynchronize"}
 OF_STREAM = {"cudaStreamSynchronize", "cuStreamSynchronize"}
 
@@ -28,6 +29,7 @@ class Call:
         self.work = self.good and bool(operation["flags"] & WORK_FLAG)
         self.stream = self.stream_of(row, symbols)
         self.first = False
+        self.before, self.others = 0, 0     # see in_order()
 
     def stream_of(self, row, symbols):
         """None: any."""
@@ -40,6 +42,12 @@ class Call:
         if stream == 2 or (not stream and per_thread):
             return own
         return 0 if stream == 1 else stream
+
+    def waited(self):
+        category = self.operation["category"]
+        waits = category == SYNC or \
+            (category in (COPY, SET) and self.operation["flags"] & SYNC_FLAG)
+        return waits and not self.work and self.end - self.start > WAITED
 
     def proves(self):
         """"all", "stream", or nothing: what it waited for."""
@@ -88,21 +96,36 @@ class Windows:
         by_thread = collections.defaultdict(list)
         for c in calls:
             by_thread[c.thread].append(c)
-        idle = collections.defaultdict(list)
-        for start, end, prover, early in self.idle(calls, by_thread):
-            idle[prover.thread].append((start, end))
-            self.groups[IDLE, prover.thread, prover.name].append((start, end, early))
+        in_order(calls)
+        idle, points, feeding = collections.defaultdict(list), [], set()
+        for start, end, prover, early, dropped in self.idle(calls, by_thread):
+            if not dropped:
+                points.append(start)
+                feeding.add(prover.thread)
+            if end > start:
+                idle[prover.thread].append((start, end))
+            if end > start and not dropped:
+                self.groups[IDLE, prover.thread, prover.name].append((start, end, early))
+        work = [c for c in calls if c.work]
+        feeding |= {c.thread for c in work}
+        self.begun = max(10, len(work) // 100), min(points, default=float("inf"))
         for thread, own in by_thread.items():
-            self.spans[thread] = max(c.end for c in own) - own[0].start
-            self.thread(own, sorted(idle[thread]))
+            if thread in feeding or not work:
+                self.spans[thread] = max(c.end for c in own) - own[0].start
+                self.thread(own, sorted(idle[thread]))
 
     def idle(self, calls, by_thread):
-        """When the device is known to have nothing to do, on the thread whose call proved it."""
+        """When the device is known to have nothing to do, on the thread whose call proved it.
+
+        Dropped: until a call that waited showed that it still had.
+        """
         work = [c for c in calls if c.work]
+        place = {c: i for i, c in enumerate(calls)}
+        waited = [c for c in calls if c.waited()]
         starts = [c.start for c in work]
         point, found = 0, []            # point: when the last idle began
         for c in sorted((c for c in calls if c.proves()), key=lambda c: (c.end, c.start)):
-            if found and c.end > found[-1][0] and c.start < found[-1][1]:
+            if found and c.end > found[-1][0] and (c.start, place[c]) < found[-1][1:]:
                 continue                # known to be idle already
             begun = bisect.bisect_left(starts, c.end)
             if any(w.end > c.start and w.thread is not c.thread for w in work[:begun]):
@@ -114,18 +137,24 @@ class Windows:
             end = min(starts[begun], last) if begun < len(starts) else last
             early = begun < max(10, len(work) // 100)
             # To the next work of any thread, whose start ends the idleness even of no length.
-            found.append((c.end, starts[begun] if begun < len(starts) else self.rec.end + 1))
-            point = c.end
-            if end > c.end:
-                yield c.end, end, c, early
+            ender = work[begun] if begun < len(work) else None
+            until = (ender.start, place[ender]) if ender else (self.rec.end + 1, 0)
+            late = next((x for x in waited if x.thread is c.thread and x.start >= c.end and
+                         (x.start, place[x]) < until), None)
+            if late:
+                until, end = (late.start, place[late]), late.start
+            else:
+                point = c.end
+            found.append((c.end, *until))
+            yield c.end, end, c, early, late
 
     def mark_initial(self):
         """Early and, where enough are known, ten times as long as usual: the beginning."""
-        for key, members in self.groups.items():
-            if key[0] == IDLE:
-                durations = sorted(end - start for start, end, _ in members)
-                usual = durations[(len(durations) + 1) // 2 - 1] if len(durations) >= 3 else 0
-                members[:] = [(s, e, early and e - s >= 10 * usual) for s, e, early in members]
+        for members in self.groups.values():
+            durations = sorted(end - start for start, end, _ in members)
+            usual = durations[(len(durations) + 1) // 2 - 1] if len(durations) >= 3 else 0
+            members[:] = [(s, e, early and e > s and e - s >= 10 * usual)
+                          for s, e, early in members]
 
     def thread(self, calls, idle):
         before = None
@@ -133,16 +162,33 @@ class Windows:
             if before:
                 self.gap(before, c, idle)
             if c.good and not c.first and not inside(idle, c.start):
-                self.groups[CALL, c.thread, c.name, c.kind, c.size].append((c.start, c.end, False))
+                member = c.start, c.end, self.early(c.before, c.start)
+                self.groups[CALL, c.thread, c.name, c.kind, c.size].append(member)
             before = c
 
     def gap(self, before, c, idle):
         if not inside(idle, before.end):
-            key = GAP, c.thread, f"{before.name} -> {c.name}"
-            self.groups[key].append((before.end, c.start, False))
+            key = GAP, c.thread, f"{before.name} -> {c.name}", c.others > before.end
+            early = self.early(before.before + before.work, before.end)
+            self.groups[key].append((before.end, c.start, early))
+
+    def early(self, work, start):
+        """Before the process had begun to work, and to wait for the device."""
+        return work < self.begun[0] and start < self.begun[1]
 
     def span(self, pid):
         return sum(s for thread, s in self.spans.items() if thread.process.pid == pid)
+
+
+def in_order(calls):
+    """Before each call of a process: how much work, and the latest end of other threads' work."""
+    count, latest = 0, {}
+    for c in calls:
+        c.before = count
+        c.others = max((end for thread, end in latest.items() if thread is not c.thread), default=0)
+        if c.work:
+            count += 1
+            latest[c.thread] = max(c.end, latest.get(c.thread, 0))
 
 
 def inside(idle, ts):

@@ -20,7 +20,8 @@ OTHERS = {"null", "ingero-report --json", "record.start", "record.stop", "_ns", 
           "sleep", "own_work", "peer_work", "worker_startup", "wake_latency", "handoff", "initialisation",
           "external", "device", "nobody", "hog (outside the tree)", "python3 (main)",
           "pt_data_worker (worker 1)", "cudaLaunchKernel -> cudaMemcpyAsync", "lost_calls", "lost_switches",
-          "no_switches", "no_calls", "few_calls", "cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY"}
+          "no_switches", "no_calls", "few_calls", "cudaMemcpyKind", "cudaErrorMemoryAllocation",
+          "CUDA_ERROR_OUT_OF_MEMORY"}
 
 
 def keys_of(value, into):
@@ -78,6 +79,8 @@ def check_chains(document):
         check_chain(chain, wrong)
     if document["quiet"] != (not document["chains"] and not document["cannot_tell"]):
         wrong.append("quiet")
+    if not isinstance(document["idle_unknown"], bool):
+        wrong.append("idle_unknown")
     if not {c["reason"] for c in document["cannot_tell"]} <= REASONS:
         wrong.append("an unknown reason")
     return wrong

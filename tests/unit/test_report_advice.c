@@ -5,6 +5,7 @@
 #include "chain_made.h"
 #include "report/advice.h"
 #include "report/advice_values.h"
+#include "report/chain_text.h"
 
 #define HAS(text, part) has(text, part, true)
 #define LACKS(text, part) has(text, part, false)
@@ -119,7 +120,11 @@ static void test_workers(void)
 	c.evidence.allowed_cpus = 8;
 	a = of(&c);
 	LACKS(a.fix, "num_workers=");
+	LACKS(a.fix, "index it directly");
 	HAS(a.fix, "OMP_NUM_THREADS=1");
+	effect.kind = EFFECT_STARVATION;
+	HAS(of(&c).fix, "where the data is a tensor in memory, index it directly, without workers; else one");
+	effect.kind = EFFECT_SLOW_CALL;
 	c.evidence.allowed_cpus = 0;
 	a = of(&c);
 	LACKS(a.cause, "CPUs");
@@ -165,21 +170,132 @@ static void test_own_work(void)
 	effect.lost = effect.calls * 2000000;
 	a = of(&c);
 	HAS(a.cause, "main itself was busy between batches");
+	HAS(a.fix, "index it directly and a batch at a time (__getitems__), not item by item; else prepare");
 	HAS(a.fix, "num_workers=1");
-	HAS(a.fix, "index it directly");
+	LACKS(a.fix, "busy already");
+	c.evidence.cpu_time = 100;
+	c.evidence.busy = 97;
+	HAS(of(&c).fix, "(num_workers=1 or more), which may not help when the CPUs are busy already (97.0 %)");
 	c.evidence.allowed_cpus = 1;
 	LACKS(of(&c).fix, "num_workers");
 	c.evidence.workers = 4;
 	HAS(of(&c).cause, "for all its 4 workers");
 	effect.lost = effect.calls * 1000;
+	HAS(of(&c).fix, "index it directly, without workers; else fewer synchronises");
 	HAS(of(&c).fix, "CUDA graphs");
 	effect.kind = EFFECT_GAP;
 	effect.operation = effect.next = chain_operation(&r, "cudaLaunchKernel");
 	HAS(of(&c).fix, "garbage collection");
 	effect.calls = effect.all;
 	HAS(of(&c).fix, "CUDA graphs");
+}
+
+/* A call that gives the device work may only have waited for room in its queue. */
+static void test_queue(void)
+{
+	struct operation copy = { .name = "cudaMemcpyAsync", .category = CATEGORY_COPY,
+				  .flags = OPERATION_FLAG_WORK };
+	struct chain c = chain_of(&r, &effect, &cause);
+	struct advice a;
+
+	cause.kind = CAUSE_OWN_WORK;
+	cause.hops = 0;
+	blame(10);
+	effect.operation = chain_operation(&r, "cudaLaunchKernel");
+	a = of(&c);
+	HAS(a.cause, "main itself was busy inside cudaLaunchKernel: either the device's queue was full");
+	HAS(a.fix, "only if it is not busy, CUDA graphs");
+	effect.operation = &copy;
+	a = of(&c);
+	HAS(a.cause, "busy inside cudaMemcpyAsync: either the device's queue was full");
+	HAS(a.fix, "only if it is not busy, copy from and to pinned memory");
+	copy.flags |= OPERATION_FLAG_SYNC;
+	a = of(&c);
+	HAS(a.cause, "the library copied on the CPU");
+	LACKS(a.cause, "queue");
+	effect.operation = chain_operation(&r, "cudaStreamQuery");
+	LACKS(of(&c).fix, "on the CPU");
+}
+
+/* Reads or writes: the file does not say which. */
+static void test_disk(void)
+{
+	struct chain c = chain_of(&r, &effect, &cause);
+	struct advice a;
+
+	cause.kind = CAUSE_DISK;
+	cause.hops = 0;
+	blame(10);
+	effect.kind = EFFECT_STARVATION;
+	c.evidence.workers = 4;
+	c.evidence.switches = 3;
+	c.evidence.major_faults = 1;
+	a = of(&c);
+	HAS(a.cause, "main waited for the disk itself, and the device had nothing to do");
+	LACKS(a.cause, "read");
+	HAS(a.fix, "read ahead in other processes (num_workers, prefetch_factor) or, for checkpoints, write");
+	c.evidence.switches = 2;
+	HAS(of(&c).cause, "memory to be read from disk: 1 major page fault");
+	c.evidence.major_faults = 0;
+	cause.hops = 1;
+	blame(21);
+	a = of(&c);
+	HAS(a.cause, "worker 2 waited for the disk");
+	HAS(a.fix, "more workers (num_workers) hide latency");
+}
+
+/* A thread that has nothing to do is not told to do it faster. */
+static void test_from_outside(void)
+{
+	struct chain c = chain_of(&r, &effect, &cause);
+	struct advice a;
+
+	cause.kind = CAUSE_NETWORK;
+	cause.hops = 0;
+	blame(10);
+	effect.kind = EFFECT_STARVATION;
+	a = of(&c);
+	HAS(a.cause, "nothing had come by network (requests or data), and main waited for it itself");
+	HAS(a.fix, "if it is data: fetch ahead in workers (num_workers, prefetch_factor)");
+	CHECK(chain_harmless(&c));
 	effect.kind = EFFECT_SLOW_CALL;
-	HAS(of(&c).cause, "inside cudaLaunchKernel");
+	CHECK(!chain_harmless(&c));
+	effect.kind = EFFECT_GAP;
+	cause.hops = 1;
+	blame(21);
+	CHECK(!chain_harmless(&c));
+	HAS(of(&c).cause, "nothing had come by network (requests or data), and worker 2 waited");
+	cause.kind = CAUSE_EXTERNAL;
+	blame(40);
+	CHECK(chain_harmless(&c));
+	a = of(&c);
+	HAS(a.cause, "main waited for a process outside the tree (hog 40), or for something that did not come "
+		     "before its time limit");
+	cause.hops = 0;
+	blame(10);
+	a = of(&c);
+	HAS(a.cause, "a process outside the tree, or for something that did not come before its time limit");
+	LACKS(a.cause, "sleep");
+}
+
+static void test_startup(void)
+{
+	struct chain c = chain_of(&r, &effect, &cause);
+	struct advice a;
+
+	cause.kind = CAUSE_WORKER_STARTUP;
+	blame(21);
+	effect.kind = EFFECT_STARVATION;
+	c.evidence.workers = 4;
+	a = of(&c);
+	HAS(a.cause, "ran until their first wait");
+	HAS(a.fix, "index it directly, without workers; else persistent_workers=True");
+	HAS(a.proof, "the first batch is still to be computed");
+	cause.kind = CAUSE_PEER_WORK;
+	HAS(of(&c).fix, "index it directly");
+	c.evidence.allowed_cpus = 8;
+	c.evidence.cpu_time = 100;
+	HAS(of(&c).fix, "index it directly");
 }
 
 static void test_quota(void)
@@ -261,6 +377,25 @@ static void test_guess_and_none(void)
 	HAS(a.fix, "begin with waiting for the disk (30.0 %): ");
 }
 
+/* Nothing known, or nothing of the host's: there is a fix all the same, and no sentence of another row. */
+static void test_none_at_all(void)
+{
+	struct chain c = chain_of(&r, &effect, &cause);
+	struct cause two[2] = { cause, cause };
+
+	c.verdict = CAUSE_NONE;
+	c.cause_count = 0;
+	complete(&c);
+	two[0].kind = CAUSE_DEVICE;
+	two[0].ns = 90000;
+	two[1].kind = CAUSE_INITIALISATION;
+	two[1].ns = 90000;
+	c.causes = two;
+	c.cause_count = 2;
+	complete(&c);
+	CHECK(chain_harmless(&c));
+}
+
 /* What else took a good part has its fix told after the verdict's. */
 static void test_second(void)
 {
@@ -288,9 +423,14 @@ int main(void)
 	test_workers();
 	test_outside();
 	test_own_work();
+	test_queue();
+	test_disk();
+	test_from_outside();
+	test_startup();
 	test_quota();
 	test_peers();
 	test_guess_and_none();
+	test_none_at_all();
 	test_second();
 	chain_made_release(&r);
 	return check_result();

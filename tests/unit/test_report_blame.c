@@ -11,7 +11,7 @@
 #define US 1000ull
 #define ROUNDS 12
 #define ROUND (1000 * US)
-#define OFF (50 * US)			/* main leaves the CPU this long after a round begins */
+#define OFF (80 * US)			/* main leaves the CPU this long after a round begins */
 #define BACK (950 * US)			/* and returns */
 #define END (MADE_START + ROUNDS * ROUND)
 
@@ -102,11 +102,17 @@ static struct row_switch woken_in(uint64_t context, uint64_t vector, uint64_t sy
 
 struct expected { enum cause_kind kind; uint32_t pid, hops, percent; };
 
-static const struct chain *only_chain(const struct report *r)
+/* The chain that lost most; what is harmless is one of its own. */
+static const struct chain *largest_chain(const struct report *r)
 {
 	const struct chains *c = &r->chains;
+	const struct chain *most = NULL;
 
-	return c->count ? &c->chains[0] : c->small_count ? &c->small[0] : NULL;
+	for (size_t i = 0; i < c->count; i++)
+		most = !most || c->chains[i].lost > most->lost ? &c->chains[i] : most;
+	for (size_t i = 0; i < c->small_count; i++)
+		most = !most || c->small[i].lost > most->lost ? &c->small[i] : most;
+	return most;
 }
 
 static void check_sums(const struct chain *c)
@@ -129,7 +135,7 @@ static void expect(const char *name, struct scene *s, struct expected e)
 	bool good;
 
 	made_report(&s->m, true, &r);
-	c = only_chain(&r);
+	c = largest_chain(&r);
 	if (!CHECK(c)) {
 		printf("# %s: no chain\n", name);
 		report_release(&r);
@@ -170,34 +176,34 @@ static void interrupts(void)
 	struct row_switch io = woken_in(WAKER_SOFTIRQ, VECTOR_BLOCK, IN(CALL_READ));
 	struct row_switch sender = woken_in(WAKER_SOFTIRQ, VECTOR_NET_RX, IN(CALL_READ));
 
-	woken("block", io, (struct expected){ CAUSE_DISK, MAIN, 0, 90 });
+	woken("block", io, (struct expected){ CAUSE_DISK, MAIN, 0, 85 });
 	io = woken_in(WAKER_TASK, 0, IN(CALL_READ));
 	io.waker_tid = KERNEL;
 	io.next_flags = NEXT_FLAG_IO_WAIT;
-	woken("kernel thread, in I/O wait", io, (struct expected){ CAUSE_DISK, MAIN, 0, 90 });
+	woken("kernel thread, in I/O wait", io, (struct expected){ CAUSE_DISK, MAIN, 0, 85 });
 	woken("network", woken_in(WAKER_SOFTIRQ, VECTOR_NET_RX, IN(CALL_READ)),
-	      (struct expected){ CAUSE_NETWORK, MAIN, 0, 90 });
+	      (struct expected){ CAUSE_NETWORK, MAIN, 0, 85 });
 	sender.waker_tid = WORKER;	/* interrupted while it did something else */
 	sender.waker_syscall = IN(CALL_FUTEX);
-	woken("network, not by who was interrupted", sender, (struct expected){ CAUSE_NETWORK, MAIN, 0, 90 });
+	woken("network, not by who was interrupted", sender, (struct expected){ CAUSE_NETWORK, MAIN, 0, 85 });
 	woken("sleep", woken_in(WAKER_HARDIRQ, VECTOR_HARD_TIMER, IN(CALL_CLOCK_NANOSLEEP)),
-	      (struct expected){ CAUSE_SLEEP, MAIN, 0, 90 });
+	      (struct expected){ CAUSE_SLEEP, MAIN, 0, 85 });
 	woken("time limit of poll", woken_in(WAKER_HARDIRQ, VECTOR_HARD_TIMER, IN(CALL_POLL)),
-	      (struct expected){ CAUSE_SLEEP, MAIN, 0, 90 });
+	      (struct expected){ CAUSE_SLEEP, MAIN, 0, 85 });
 	woken("lock, nobody ran", woken_in(WAKER_HARDIRQ, VECTOR_HARD_TIMER, IN(CALL_FUTEX)),
-	      (struct expected){ CAUSE_NONE, 0, 0, 85 });
+	      (struct expected){ CAUSE_NONE, 0, 0, 80 });
 	woken("interrupt of no known kind", woken_in(WAKER_HARDIRQ, VECTOR_UNKNOWN, IN(CALL_READ)),
-	      (struct expected){ CAUSE_NONE, 0, 0, 85 });
-	woken("nobody known", woken_by(0), (struct expected){ CAUSE_NONE, 0, 0, 85 });
+	      (struct expected){ CAUSE_NONE, 0, 0, 80 });
+	woken("nobody known", woken_by(0), (struct expected){ CAUSE_NONE, 0, 0, 80 });
 }
 
 static void waiting(void)
 {
 	struct row_switch back = { .next_wait = BACK - OFF, .next_flags = NEXT_FLAG_PREEMPTED };
 
-	woken("nobody on its CPU", back, (struct expected){ CAUSE_WAKE_LATENCY, 0, 0, 90 });
+	woken("nobody on its CPU", back, (struct expected){ CAUSE_WAKE_LATENCY, 0, 0, 85 });
 	back.next_flags |= NEXT_FLAG_THROTTLED;
-	woken("quota", back, (struct expected){ CAUSE_CPU_QUOTA, MAIN, 0, 90 });
+	woken("quota", back, (struct expected){ CAUSE_CPU_QUOTA, MAIN, 0, 85 });
 }
 
 /* The hog has CPU 0 meanwhile, or only CPU 1, where main does not wait. */
@@ -266,6 +272,11 @@ static void peers(void)
 	     (struct expected){ CAUSE_SLEEP, WORKER, 1, 80 });
 	peer("outsider asleep", HOG, OFF + 800 * US, late, woken_by(HOG),
 	     (struct expected){ CAUSE_EXTERNAL, HOG, 1, 80 });
+	late.waker_context = WAKER_SOFTIRQ;
+	late.waker_vector = VECTOR_NET_RX;
+	late.next_syscall = IN(CALL_POLL);
+	peer("outsider waits for the network", HOG, OFF + 800 * US, late, woken_by(HOG),
+	     (struct expected){ CAUSE_EXTERNAL, HOG, 1, 80 });
 	late = (struct row_switch){ .next_off = 850 * US, .next_wait = 850 * US };
 	peer("worker waits, nobody ran", WORKER, OFF + 800 * US, late, woken_by(WORKER),
 	     (struct expected){ CAUSE_WAKE_LATENCY, 0, 1, 80 });
@@ -300,7 +311,7 @@ static void three_hops(void)
 		back.next_off = BACK - OFF;
 		put(&s, 0, back);
 	}
-	expect("three hops", &s, (struct expected){ CAUSE_CPU_CONTENTION, HOG, 3, 85 });
+	expect("three hops", &s, (struct expected){ CAUSE_CPU_CONTENTION, HOG, 3, 80 });
 }
 
 /* A timed wait that ran out while another thread of the process ran. */
@@ -312,22 +323,68 @@ static void lock_guess(void)
 	     (struct expected){ CAUSE_LOCK_GUESS, MAIN, 1, 85 });
 }
 
-static void reclaim(void)
+/* Its time limit runs out half-way; what ended the waiting came later. */
+static void ticking(struct row_switch last, struct expected e)
+{
+	struct row_switch tick = woken_in(WAKER_HARDIRQ, VECTOR_HARD_TIMER, IN(CALL_POLL));
+	struct scene s;
+
+	begin(&s);
+	tick.ts = OFF + 400 * US;
+	tick.next_tid = MAIN;
+	tick.next_off = 400 * US;
+	last.ts = BACK;
+	last.next_tid = MAIN;
+	last.next_off = BACK - OFF - 410 * US;
+	for (s.at = MADE_START; s.at < END; s.at += ROUND) {
+		calls(&s, 5 * US);
+		put(&s, 0, (struct row_switch){ .ts = OFF, .prev_tid = MAIN, .prev_state = PREV_SLEEPING });
+		put(&s, 0, tick);
+		put(&s, 0, (struct row_switch){ .ts = OFF + 410 * US, .prev_tid = MAIN,
+						.prev_state = PREV_SLEEPING });
+		put(&s, 0, last);
+		on_cpu1(&s, WORKER, OFF, BACK, (struct row_switch){ .next_off = 100 * US });
+	}
+	expect("ticking", &s, e);
+}
+
+/* main is busy all the time; at the end of each round it has made a worker. */
+static void workers_made(void)
+{
+	struct scene s;
+	uint64_t pid = 500;
+
+	begin(&s);
+	for (s.at = MADE_START; s.at < END; s.at += ROUND, pid++) {
+		calls(&s, 5 * US);
+		made_task_row(&s.m, (struct row_task){
+			.ts = s.at + BACK, .event = TASK_EVENT_FORK, .tid = pid, .tgid = pid, .ppid = MAIN,
+			.other_tid = MAIN, .start = pid, .process_start = pid, .flags = TASK_FLAG_TREE }, "worker");
+	}
+	s.at = MADE_START;
+	put(&s, 1, (struct row_switch){ .ts = 0, .prev_tid = 0, .next_tid = HOG });
+	made_state(&s.m, END, MAIN, 0, THREAD_RUNNING, MADE_START, 0);
+	expect("workers made", &s, (struct expected){ CAUSE_OWN_WORK, MAIN, 0, 85 });
+}
+
+/* A row that is there several times, as in a damaged file, counts once. */
+static void reclaim(uint64_t duration, unsigned int times, enum cause_kind kind, uint32_t percent)
 {
 	struct scene s;
 
 	begin(&s);
 	for (s.at = MADE_START; s.at < END; s.at += ROUND) {
-		struct row_reclaim row = { .ts = s.at + BACK, .duration = BACK - OFF, .tid = MAIN,
+		struct row_reclaim row = { .ts = s.at + BACK, .duration = duration, .tid = MAIN,
 					   .kind = RECLAIM_CGROUP, .pages = 32 };
 
 		calls(&s, 5 * US);
-		writer_row(s.m.writer, TABLE_reclaim, 0, &row);
+		for (unsigned int i = 0; i < times; i++)
+			writer_row(s.m.writer, TABLE_reclaim, 0, &row);
 	}
 	/* A row, so that there are switches; main has CPU 0 all the time. */
 	put(&s, 1, (struct row_switch){ .ts = 0, .prev_tid = 0, .next_tid = HOG });
 	made_state(&s.m, END, MAIN, 0, THREAD_RUNNING, MADE_START, 0);
-	expect("reclaim", &s, (struct expected){ CAUSE_RECLAIM, MAIN, 0, 85 });
+	expect("reclaim", &s, (struct expected){ kind, MAIN, 0, percent });
 }
 
 /*
@@ -358,6 +415,40 @@ static void synchronise(const char *name, uint64_t off, uint64_t waiter, struct 
 	expect(name, &s, e);
 }
 
+/* A thread that reclaims memory, or reads a page from disk, does not wait for the device. */
+static void host_part(bool disk)
+{
+	struct row_switch back = woken_in(WAKER_SOFTIRQ, VECTOR_BLOCK, 0);
+	struct scene s;
+
+	begin(&s);
+	for (uint64_t i = 0; i < 4 * ROUNDS; i++) {
+		uint64_t sync = i % 4 == 3 ? 600 * US : 20 * US;
+		struct row_reclaim row = { .tid = MAIN, .kind = RECLAIM_GLOBAL, .duration = 500 * US };
+
+		s.at = MADE_START + i * ROUND;
+		row.ts = s.at + 550 * US;
+		made_call(&s.m, s.at + 10 * US, 5 * US, MAIN, LAUNCH, 0, 0);
+		made_call(&s.m, s.at + 11 * US + sync, sync, MAIN, SYNC, 0, 0);
+		made_call(&s.m, s.at + ROUND - US, ROUND - sync - 13 * US, MAIN, FILL, 0, 0);
+		if (sync < 100 * US)
+			continue;
+		if (!disk) {
+			writer_row(s.m.writer, TABLE_reclaim, 0, &row);
+			continue;
+		}
+		back.ts = 400 * US;
+		back.next_tid = MAIN;
+		back.next_off = 350 * US;
+		put(&s, 0, (struct row_switch){ .ts = 50 * US, .prev_tid = MAIN, .prev_state = PREV_UNINTERRUPTIBLE });
+		put(&s, 0, back);
+	}
+	put(&s, 1, (struct row_switch){ .ts = ROUND - 1, .prev_tid = 0, .next_tid = HOG });
+	made_state(&s.m, s.at + ROUND - 1, MAIN, 0, THREAD_RUNNING, MADE_START, 0);
+	expect(disk ? "disk in a copy" : "reclaim in a copy", &s,
+	       (struct expected){ disk ? CAUSE_DISK : CAUSE_RECLAIM, MAIN, 0, 95 });
+}
+
 int main(void)
 {
 	interrupts();
@@ -369,7 +460,13 @@ int main(void)
 	peers();
 	three_hops();
 	lock_guess();
-	reclaim();
+	reclaim(BACK - OFF, 1, CAUSE_RECLAIM, 85);
+	reclaim((BACK - OFF) / 3, 3, CAUSE_OWN_WORK, 60);
+	ticking(woken_by(WORKER), (struct expected){ CAUSE_PEER_WORK, WORKER, 1, 85 });
+	ticking(woken_in(WAKER_SOFTIRQ, VECTOR_NET_RX, IN(CALL_POLL)), (struct expected){ CAUSE_NETWORK, MAIN, 0, 85 });
+	workers_made();
+	host_part(true);
+	host_part(false);
 	synchronise("the device was busy", 200 * US, HOG, (struct expected){ CAUSE_DEVICE, MAIN, 0, 95 });
 	synchronise("the last stretch", 480 * US, HOG, (struct expected){ CAUSE_CPU_CONTENTION, HOG, 1, 75 });
 	return check_result();

@@ -222,6 +222,44 @@ static void test_quiet(void)
 	HAS(text, "no fault of the host: waiting for the device, 60.0 %");
 	LACKS(text, "largest loss");
 	free(text);
+	waits.kind = device.verdict = CAUSE_NETWORK;
+	waits.hops = 0;
+	device.effects[0].kind = EFFECT_STARVATION;
+	text = shown(view_summary);
+	HAS(text, "no fault of the host: waiting for the network (requests or data), 60.0 %");
+	free(text);
+	device.effects[0].kind = EFFECT_SLOW_CALL;
+}
+
+/* A process that never waits for the device may leave it idle unseen. */
+static void test_idle_unknown(void)
+{
+	struct chain c = chain_of(&r, &effect, &cause);
+	char *text;
+
+	r.chains.idle_unknown = true;
+	show(NULL, 0, NULL, 0);
+	text = shown(view_summary);
+	HAS(text, "Nothing wrong was found: in 1.00 ms of CUDA work no call or gap lost 1 % of the time; whether "
+		  "the device ran out of work cannot be told: nothing in this program waits for it");
+	LACKS(text, "Nothing is wrong");
+	free(text);
+	text = shown(view_chains);
+	HAS(text, "Nothing wrong was found: no chain");
+	HAS(text, "whether the device ran out of work cannot be told");
+	free(text);
+	show(&c, 1, NULL, 0);
+	text = shown(view_chains);
+	LACKS(text, "Nothing wrong was found");
+	HAS(text, "whether the device ran out of work cannot be told");
+	free(text);
+	text = shown(view_json);
+	HAS(text, "\"idle_unknown\": true");
+	free(text);
+	r.chains.idle_unknown = false;
+	text = shown(view_json);
+	HAS(text, "\"idle_unknown\": false");
+	free(text);
 }
 
 static void test_cannot(void)
@@ -323,6 +361,7 @@ int main(void)
 	test_rounding();
 	test_chains();
 	test_quiet();
+	test_idle_unknown();
 	test_cannot();
 	test_json();
 	test_explain_refuses();

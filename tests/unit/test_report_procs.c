@@ -115,6 +115,21 @@ static void test_lives(void)
 	report_release(&r);
 }
 
+/* In a damaged file a thread may end twice: the last one counts, whatever order CPUs are gone through. */
+static void test_two_ends(void)
+{
+	struct report r;
+	struct made m;
+
+	made_begin(&m);
+	made_process(&m, 10, "a");
+	made_switch(&m, 0, S + 300, 10, PREV_DEAD, 0, 0, 0);
+	made_switch(&m, 1, S + 100, 10, PREV_DEAD, 0, 0, 0);
+	made_report(&m, true, &r);
+	CHECK(made_thread_account(&r, 10)->end == S + 300);
+	report_release(&r);
+}
+
 /* Not closed: what comes after the least covered CPU does not count. */
 static void test_not_closed(void)
 {
@@ -227,6 +242,7 @@ int main(void)
 	test_turns();
 	test_break();
 	test_lives();
+	test_two_ends();
 	test_not_closed();
 	test_first_row();
 	test_pages_and_recorder();

@@ -421,6 +421,29 @@ static void test_not_closed(void)
 	world_close(&w);
 }
 
+/* The last span is longer by 1 ns: a thread that is off the CPU at the end has no return then. */
+static void test_past_the_end(void)
+{
+	struct piece_cursor c;
+	struct piece p;
+	struct world w;
+	struct made m;
+	uint64_t at = S;
+
+	made_begin(&m);
+	made_process(&m, 10, "a");
+	made_switch(&m, 0, S + 100, 10, SLEEPS, 0, 0, 0);
+	world_open(&w, &m, true);
+	CHECK(!timeline_open(&w.timeline, &w.recording, &w.tasks, &w.procs));
+	CHECK(!timeline_load(&w.timeline, S, E + 1));
+	pieces_begin(&c, &w.timeline, thread_of(&w, 10), S, E + 1, NULL);
+	while (pieces_next(&c, &p) && CHECK(p.start == at && p.end > at))
+		at = p.end;
+	CHECK(at == E + 1);
+	timeline_release(&w.timeline);
+	world_close(&w);
+}
+
 /* Values no recorder writes: whatever comes out tiles each window. */
 static void test_hostile(void)
 {
@@ -677,6 +700,7 @@ int main(void)
 	test_arrivals();
 	test_breaks();
 	test_not_closed();
+	test_past_the_end();
 	test_hostile();
 	test_pages();
 	test_machines();

@@ -7,151 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check.h"
-#include "windows_model.h"
+#include "windows_compare.h"
 #include "report/windows_private.h"
 
 #define S MADE_START
-
-/* --- comparing */
-
-static struct window found[4 * MODEL_CALLS];
-static size_t found_count;
-
-static uint32_t op_id(const struct operation *o)
-{
-	return o ? o->id : 0;
-}
-
-static bool group_is(const struct report *r, const struct window_group *g, const struct member *m)
-{
-	return g->kind == m->kind && model_thread(r, g->thread) == m->thread &&
-	       r->tasks.processes[g->process].tgid == model_pid(m->thread) &&
-	       op_id(g->operation) == m->op && op_id(g->next) == m->next &&
-	       g->copy_kind == m->copy_kind && g->size_class == m->size_class;
-}
-
-static bool figures_are(const struct window_group *g, const struct member *m)
-{
-	uint64_t error = m->lost / 80;		/* 1.25 % */
-
-	return g->count == m->count && g->total == m->total && g->p50 == m->p50 &&
-	       g->p99 == m->p99 && g->max == m->max && g->slow == m->slow &&
-	       g->lost <= m->lost + error && g->lost + error >= m->lost;
-}
-
-/* The parts of all spans, joined where a window goes on; spans are asked for in a mixed order. */
-static void load_all(struct windows *w, const uint64_t *wanted)
-{
-	static struct window last[MODEL_THREADS + 8];
-	size_t step = w->span_count % 7 && w->span_count > 7 ? 7 : 1;
-
-	memset(last, 0, sizeof(last));
-	found_count = 0;
-	for (size_t i = 0; i < w->span_count; i++) {
-		size_t span = i * step % w->span_count, n;
-		const struct window *parts;
-
-		CHECK(windows_load(w, span, wanted, &parts, &n) == 0);
-		for (size_t k = 0; k < n; k++) {
-			CHECK(parts[k].start >= w->spans[span].start);
-			CHECK(parts[k].end <= w->spans[span].end);
-			CHECK(!k || w->groups[parts[k - 1].group].thread <
-			      w->groups[parts[k].group].thread ||
-			      (w->groups[parts[k - 1].group].thread ==
-			       w->groups[parts[k].group].thread &&
-			       parts[k - 1].end <= parts[k].start));
-			found[found_count++] = parts[k];
-		}
-	}
-}
-
-static const struct windows *sorted_by;
-
-static int by_thread(const void *a, const void *b)
-{
-	const struct window *x = a, *y = b;
-	uint32_t s = sorted_by->groups[x->group].thread, t = sorted_by->groups[y->group].thread;
-
-	if (s != t)
-		return s < t ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->end > y->end) - (x->end < y->end);
-}
-
-static void join(const struct windows *w)
-{
-	const uint32_t edges = WINDOW_HEAD | WINDOW_TAIL;
-	size_t n = 0;
-
-	sorted_by = w;
-	qsort(found, found_count, sizeof(*found), by_thread);
-	for (size_t i = 0; i < found_count; i++) {
-		struct window *part = &found[i], *whole = n ? &found[n - 1] : NULL;
-
-		if (part->flags & WINDOW_HEAD) {
-			found[n++] = *part;
-			CHECK(part->start == part->whole_start);
-		} else if (CHECK(whole && !(whole->flags & WINDOW_TAIL) &&
-				 whole->end == part->start && whole->group == part->group &&
-				 whole->whole_start == part->whole_start &&
-				 whole->whole_end == part->whole_end &&
-				 (whole->flags & ~edges) == (part->flags & ~edges))) {
-			whole->end = part->end;
-			whole->flags |= part->flags & WINDOW_TAIL;
-		}
-	}
-	found_count = n;
-	for (size_t i = 0; i < n; i++)
-		CHECK(found[i].end == found[i].whole_end && (found[i].flags & edges) == edges);
-}
-
-static void compare(const struct report *r, const struct windows *w)
-{
-	size_t at_found = 0, groups = 0;
-
-	for (size_t i = 0; i < member_count; i++) {
-		const struct member *m = &members[i];
-		bool seen = false;
-
-		for (size_t k = 0; k < i && !seen; k++)
-			seen = model_same_group(&members[k], m);
-		groups += !seen;
-		for (size_t k = 0; k < w->group_count && !seen; k++)
-			if (group_is(r, &w->groups[k], m)) {
-				CHECK(figures_are(&w->groups[k], m));
-				seen = true;
-			}
-		CHECK(seen);
-		if (!m->flags)
-			continue;
-		if (!CHECK(at_found < found_count))
-			return;
-		CHECK(found[at_found].start == m->start && found[at_found].end == m->end);
-		CHECK(group_is(r, &w->groups[found[at_found].group], m));
-		CHECK(found[at_found++].flags == (m->flags | WINDOW_HEAD | WINDOW_TAIL));
-	}
-	CHECK(at_found == found_count && groups == w->group_count);
-}
-
-static const uint64_t everything[64] = { [0 ... 63] = UINT64_MAX };
-
-static void compare_with_spans(struct report *r, uint64_t rows, uint64_t keep, size_t spans)
-{
-	struct windows w;
-
-	CHECK(!windows_open_sized(&w, &r->recording, &r->tasks, &r->latency,
-				  (struct windows_sizes){ rows, keep }));
-	CHECK(w.span_count >= spans && w.spans[0].start == r->recording.start);
-	CHECK(w.spans[w.span_count - 1].end == r->recording.end && w.group_count <= 64 * 64);
-	for (size_t i = 1; i < w.span_count; i++)
-		CHECK(w.spans[i].start == w.spans[i - 1].end &&
-		      w.spans[i].start > w.spans[i - 1].start);
-	load_all(&w, everything);
-	join(&w);
-	compare(r, &w);
-	windows_release(&w);
-}
 
 /* --- random calls */
 
@@ -194,8 +53,11 @@ static struct call some_call(uint32_t thread, uint64_t start, uint64_t step, boo
 		.code = some(25) ? 0 : 2, .flags = some(90) ? 0 : CALL_FLAG_READ_FAILED };
 }
 
-/* Some calls have one inside, which counts for nothing; some never returned. */
-static void fill(size_t n, uint32_t threads, uint64_t step, bool one_stream)
+/*
+ * Some calls have one inside, which counts for nothing; some never returned. The first idlers
+ * threads give no work, and all but the first of them synchronise.
+ */
+static void fill(size_t n, uint32_t threads, uint64_t step, bool one_stream, uint32_t idlers)
 {
 	uint64_t now[MODEL_THREADS];
 
@@ -205,6 +67,8 @@ static void fill(size_t n, uint32_t threads, uint64_t step, bool one_stream)
 		uint32_t thread = (uint32_t)some(threads);
 		struct call c = some_call(thread, now[thread], step, one_stream);
 
+		if (thread < idlers)
+			c.op = !thread || some(2) ? MALLOC : DEVICE_SYNC;
 		now[thread] = c.end + some_time(step) - (some(8) ? 0 : step);
 		if (!some(40))
 			c.flags |= some(2) ? CALL_FLAG_OPEN : CALL_FLAG_ABANDONED;
@@ -219,15 +83,24 @@ static void fill(size_t n, uint32_t threads, uint64_t step, bool one_stream)
 }
 
 /* What the random calls led to, over all of them: what is not there is not tested. */
-struct variety { uint64_t kinds[4], initial, slow; };
+struct variety { uint64_t kinds[4], initial, slow, fed, early, dropped; };
 
 static void add_variety(struct variety *v)
 {
 	for (size_t i = 0; i < member_count; i++) {
 		v->kinds[members[i].kind]++;
-		v->initial += members[i].initial;
-		v->slow += members[i].kind != EFFECT_STARVATION && (members[i].flags & WINDOW_SLOW);
+		bool slow = members[i].flags & WINDOW_SLOW;
+
+		if (members[i].kind == EFFECT_STARVATION) {
+			v->initial += members[i].initial;
+			continue;
+		}
+		v->slow += slow;
+		v->fed += slow && members[i].fed;
+		v->early += slow && (members[i].flags & WINDOW_INITIAL);
 	}
+	for (uint32_t pid = 100; pid <= 200; pid += 100)
+		v->dropped += model_feeding(pid).dropped;
 }
 
 static void test_random(void)
@@ -235,12 +108,13 @@ static void test_random(void)
 	static const uint64_t steps[] = { 700, 100, 1000, 300 };
 	struct variety v = { 0 };
 
-	for (uint64_t seed = 1; seed <= 24; seed++) {
+	for (uint64_t seed = 1; seed <= 30; seed++) {
 		uint32_t threads = 1 + (uint32_t)(seed % MODEL_THREADS);
 		struct report r;
 
 		random_state = seed;
-		fill(seed % 6 ? 500 : 1500, threads, steps[seed % 4], seed % 2);
+		fill(seed % 6 ? 500 : 1500, threads, steps[seed % 4], seed % 2,
+		     seed > 24 ? 1 + (uint32_t)some(2) : 0);
 		model_report(&r);
 		model_windows();
 		add_variety(&v);
@@ -251,83 +125,10 @@ static void test_random(void)
 	}
 	CHECK(v.kinds[EFFECT_SLOW_CALL] > 5000 && v.kinds[EFFECT_GAP] > 5000);
 	CHECK(v.kinds[EFFECT_STARVATION] > 200 + v.initial && v.initial > 50 && v.slow > 200);
+	CHECK(v.fed > 20 && v.early > 100 && v.dropped > 30);
 }
 
 /* --- each rule by hand: every one of them is held against the model, too */
-
-static struct call *at;	/* the call added last */
-
-static void reset(void)
-{
-	call_count = 0;
-}
-
-static struct call *add(uint32_t thread, uint32_t op, uint64_t start, uint64_t end)
-{
-	at = &calls[call_count++];
-	*at = (struct call){ .thread = thread, .op = op, .start = S + start, .end = S + end,
-			     .stream = NO_STREAM, .kind = 7, .probe = 1 };
-	return at;
-}
-
-static struct windows hand;
-static struct report hand_report;
-
-static void finish(void)
-{
-	model_report(&hand_report);
-	model_windows();
-	compare_with_spans(&hand_report, 8, 3, 1);
-	CHECK(!windows_open(&hand, &hand_report.recording, &hand_report.tasks,
-			    &hand_report.latency));
-	CHECK(hand.span_count == 1);
-	load_all(&hand, everything);
-	compare(&hand_report, &hand);
-}
-
-static void release(void)
-{
-	windows_release(&hand);
-	windows_release(&hand);
-	report_release(&hand_report);
-}
-
-/* The window of the kind that begins there on the thread; NULL: none. */
-static const struct window *window_at(enum effect_kind kind, uint32_t thread, uint64_t start)
-{
-	for (size_t i = 0; i < found_count; i++) {
-		const struct window_group *g = &hand.groups[found[i].group];
-
-		if (g->kind == kind && model_thread(&hand_report, g->thread) == thread &&
-		    found[i].start == S + start)
-			return &found[i];
-	}
-	return NULL;
-}
-
-static bool idle_is(uint32_t thread, uint64_t start, uint64_t end)
-{
-	const struct window *w = window_at(EFFECT_STARVATION, thread, start);
-
-	return w && w->end == S + end;
-}
-
-static uint64_t idles_found(void)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < found_count; i++)
-		n += hand.groups[found[i].group].kind == EFFECT_STARVATION;
-	return n;
-}
-
-static const struct feeding *feeding_of(uint32_t pid)
-{
-	for (size_t i = 0; i < hand.feeding_count; i++)
-		if (hand_report.tasks.processes[hand.feeding[i].process].tgid == pid)
-			return &hand.feeding[i];
-	return NULL;
-}
 
 /* Twenty launches of 100 ns, slow ones among them, by thread 3: no first calls there. */
 static void launches(unsigned int n, unsigned int slow_ones, uint64_t slow_ns)
@@ -590,6 +391,7 @@ static void test_idle_over_spans(void)
 	add(3, MALLOC, 8200, 8300);
 	add(3, LAUNCH, 9000, 9100);
 	add(3, MALLOC, 9200, 9300);
+	add(4, LAUNCH, 9500, 9600);
 	finish();
 	CHECK(idles_found() == 1 && idle_is(3, 5000, 9000));
 	CHECK(window_at(EFFECT_GAP, 4, 5300) && !window_at(EFFECT_GAP, 3, 8100));
@@ -605,6 +407,7 @@ static void test_tie(void)
 		add(7 - first, DEVICE_SYNC, 1100, 5000);
 		add(3, LAUNCH, 6000, 6100);
 		add(4, MALLOC, 7000, 7100);
+		add(4, LAUNCH, 7200, 7300);
 		finish();
 		CHECK(idles_found() == 1 && idle_is(first, 5000, 6000));
 		CHECK(window_at(EFFECT_GAP, 7 - first, 5000));
@@ -672,6 +475,185 @@ static void test_initial(void)
 	}
 }
 
+/* Gaps in which another thread launches are long, and are so whenever it does. */
+static void test_fed(void)
+{
+	for (unsigned int other = 0; other < 2; other++) {
+		const struct window *w;
+		uint64_t now = 1000;
+		size_t fed = 0;
+
+		reset();
+		for (unsigned int i = 0; i < 200; i++) {
+			add(3, LAUNCH, now, now + 5000);
+			now += 15000;
+			if (i % 10 != 9)
+				continue;
+			for (uint64_t k = 0; other && k < 40; k++)
+				add(4, LAUNCH, now + 100 * k, now + 100 * k + 50);
+			now += 50000;
+		}
+		finish();
+		for (size_t i = 0; i < hand.group_count; i++)
+			fed += hand.groups[i].fed && hand.groups[i].thread == feeder(3);
+		CHECK(fed == other);
+		/* The first is before 10 calls of two threads, and alone not 10 times as long. */
+		w = window_at(EFFECT_GAP, 3, 1000 + 9 * 15000 + 5000);
+		CHECK(w && (w->flags & (WINDOW_SLOW | WINDOW_NORMAL)) ==
+			   (other ? WINDOW_NORMAL : WINDOW_SLOW));
+		CHECK(w && hand.groups[w->group].fed == other);
+		CHECK(w && hand.groups[w->group].count == (other ? 19 : 199));
+		CHECK(w && op_id(hand.groups[w->group].next) == LAUNCH);
+		release();
+	}
+}
+
+/*
+ * Some are longer than the others in which another thread launches; the first one so early that
+ * it is the beginning, for all the work of the other thread in it.
+ */
+static void test_fed_slow(void)
+{
+	const struct window *w;
+	uint64_t now = 1000;
+	size_t slow = 0;
+
+	reset();
+	for (unsigned int i = 0; i < 80; i++) {
+		add(3, LAUNCH, now, now + 5000);
+		now += 15000;
+		if (i % 2)
+			add(4, LAUNCH, now - 6000, now - 3000);
+		for (uint64_t k = 0; i == 1 && k < 12; k++)
+			add(4, LAUNCH, now + 100 * k, now + 100 * k + 50);
+		now += i % 20 == 1 ? 900000 : i % 2 ? 50000 : 0;
+	}
+	finish();
+	for (size_t i = 0; i < hand.group_count; i++)
+		if (hand.groups[i].fed && hand.groups[i].thread == feeder(3))
+			slow += hand.groups[i].slow;
+	CHECK(slow == 4);
+	w = window_at(EFFECT_GAP, 3, 1000 + 15000 + 5000);
+	CHECK(w && (w->flags & WINDOW_SLOW) && (w->flags & WINDOW_INITIAL));
+	release();
+}
+
+/* A synchronise that waits in an idle stretch shows that there was none, and may begin one. */
+static void test_waited(void)
+{
+	static const struct {
+		uint32_t op, thread;
+		uint64_t stream, ns;
+		unsigned int idles;
+		uint64_t from, to;
+	} cases[] = {
+		{ EVENT_SYNC, 3, NO_STREAM, 50001, 0, 0, 0 },
+		{ EVENT_SYNC, 3, NO_STREAM, 50000, 1, 5000, 90000 },
+		{ EVENT_SYNC, 4, NO_STREAM, 50001, 1, 5000, 90000 },
+		{ MALLOC, 3, NO_STREAM, 50001, 1, 5000, 90000 },
+		{ DEVICE_SYNC, 3, NO_STREAM, 60000, 1, 66000, 90000 },
+		{ STREAM_SYNC, 3, 0x7f00, 60000, 1, 66000, 90000 },
+		{ STREAM_SYNC, 3, 0x7f80, 60000, 0, 0, 0 },
+		{ COPY, 3, NO_STREAM, 60000, 1, 5000, 6000 },	/* takes its own time */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct feeding *f;
+
+		reset();
+		add(3, LAUNCH, 1000, 1100)->stream = 0x7f00;
+		add(3, DEVICE_SYNC, 1200, 5000);
+		add(3, MALLOC, 5500, 5600);
+		add(cases[i].thread, cases[i].op, 6000, 6000 + cases[i].ns);
+		at->stream = cases[i].stream;
+		add(3, LAUNCH, 90000, 90100);
+		add(4, LAUNCH, 95000, 95100);
+		finish();
+		CHECK(idles_found() == cases[i].idles);
+		if (cases[i].idles)
+			CHECK(idle_is(3, cases[i].from, cases[i].to));
+		/* What began in it is in no group in either case; what waited is. */
+		CHECK(!window_at(EFFECT_SLOW_CALL, 3, 5500) && !window_at(EFFECT_GAP, 3, 5600));
+		if (cases[i].op != DEVICE_SYNC)		/* of two, the longer one is neither */
+			CHECK(!window_at(EFFECT_SLOW_CALL, 3, 6000) ==
+			      (cases[i].from == 5000 && cases[i].op != COPY));
+		f = feeding_of(200);
+		CHECK(f->syncs == cases[i].idles && f->provable == (cases[i].idles > 0));
+		release();
+	}
+}
+
+/* Slow before ten calls that give work and before the first idle point: the beginning. */
+static void test_initial_calls(void)
+{
+	static const struct { unsigned int slow; uint64_t ns; bool sync; uint64_t initial; } cases[] = {
+		{ 20, 20000, false, 10 }, { 20, 20000, true, 1 }, { 4, 20000, false, 4 },
+		{ 20, 900, false, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint64_t now = 1000, calls_found = 0, gaps_found = 0;
+
+		reset();
+		for (unsigned int k = 0; k < 100; k++) {
+			uint64_t ns = k < cases[i].slow ? cases[i].ns : 100;
+
+			add(3, LAUNCH, now, now + ns);
+			now += 2 * ns;
+			if (!k && cases[i].sync)
+				add(3, DEVICE_SYNC, now, now + 10), now += 10;
+		}
+		finish();
+		for (size_t k = 0; k < found_count; k++) {
+			bool initial = found[k].flags & WINDOW_INITIAL;
+
+			calls_found += initial &&
+				       hand.groups[found[k].group].kind == EFFECT_SLOW_CALL;
+			gaps_found += initial && hand.groups[found[k].group].kind == EFFECT_GAP;
+		}
+		CHECK(calls_found == cases[i].initial);
+		/* A gap goes with the call before it. */
+		CHECK(gaps_found == cases[i].initial - (cases[i].initial == 10 || cases[i].sync));
+		release();
+	}
+}
+
+/* A thread that only asks and allocates is none; where no thread gives work, each is one. */
+static void test_feeding(void)
+{
+	for (unsigned int work = 0; work < 2; work++) {
+		reset();
+		for (uint64_t i = 0; i < 20; i++) {
+			add(3, work ? LAUNCH : MALLOC, 1000 + 1000 * i, 1500 + 1000 * i);
+			add(4, MALLOC, 1200 + 1000 * i, 1300 + 1000 * i);
+		}
+		finish();
+		CHECK((window_at(EFFECT_GAP, 4, 1300) == NULL) == work);
+		CHECK((window_at(EFFECT_SLOW_CALL, 4, 1200) == NULL) == work);
+		CHECK(window_at(EFFECT_GAP, 3, 1500) && window_at(EFFECT_SLOW_CALL, 3, 1000));
+		CHECK(feeding_of(200)->threads == (work ? 1 : 2));
+		CHECK(feeding_of(200)->span == (work ? 19500 : 19500 + 19100));
+		CHECK(feeding_of(200)->work == (work ? 20 : 0) && !feeding_of(200)->provable);
+		release();
+	}
+}
+
+/* Nor is one whose only proof was none. */
+static void test_feeding_dropped(void)
+{
+	for (uint64_t ns = 50000; ns <= 50001; ns++) {
+		reset();
+		add(3, LAUNCH, 1000, 1100);
+		add(4, DEVICE_SYNC, 1200, 5000);
+		add(4, EVENT_SYNC, 6000, 6000 + ns);
+		add(3, LAUNCH, 90000, 90100);
+		finish();
+		CHECK(feeding_of(200)->threads == (ns == 50000 ? 2 : 1));
+		CHECK(idles_found() == (ns == 50000));
+		release();
+	}
+}
+
 /* Only groups that are wanted are loaded. */
 static void test_wanted(void)
 {
@@ -712,7 +694,7 @@ static void test_overlap(void)
 	size_t whole;
 
 	random_state = 99;
-	fill(800, MODEL_THREADS, 100, true);
+	fill(800, MODEL_THREADS, 100, true, 0);
 	for (size_t i = 0; i < call_count; i++) {
 		if (!some(4))
 			calls[i].end += some(30000);
@@ -751,8 +733,14 @@ int main(void)
 	test_processes();
 	test_first();
 	test_initial();
+	test_fed();
+	test_fed_slow();
+	test_waited();
+	test_initial_calls();
+	test_feeding();
+	test_feeding_dropped();
 	test_wanted();
 	test_random();
 	test_overlap();
-	return check_result();
+	return check_result() | compare_result();
 }

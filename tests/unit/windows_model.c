@@ -138,7 +138,8 @@ void model_report(struct report *r)
 
 /* --- the same by definition */
 
-struct idle { uint32_t by; size_t begins; uint64_t from; };	/* begins: the work that ends it */
+/* begins: the work that ends it; or, where it was none, the synchronise that showed that. */
+struct idle { uint32_t by; size_t begins; uint64_t from; bool dropped; };
 static struct idle idles[MODEL_CALLS];
 static size_t idle_count;
 
@@ -191,8 +192,12 @@ static bool proves(size_t i)
 				      (s->op == COPY && s->kind == 2)))
 		return false;
 	for (size_t k = 0; k < idle_count; k++)
-		if (same_process(calls[idles[k].by].thread, s->thread))
-			last = &idles[k];
+		if (same_process(calls[idles[k].by].thread, s->thread)) {
+			if (idles[k].dropped && s->end > idles[k].from && i < idles[k].begins)
+				return false;
+			if (!idles[k].dropped)
+				last = &idles[k];
+		}
 	for (size_t k = 0; k < call_count; k++) {
 		const struct call *c = &calls[k];
 
@@ -222,6 +227,15 @@ static bool ends_idle(const struct call *c, const struct call *by)
 	return is_work(c) && c->start >= by->end && same_process(c->thread, by->thread);
 }
 
+/* Of the thread that is known to be idle. */
+static bool shows_work(const struct call *c, const struct call *by)
+{
+	bool waits = operations[c->op - LAUNCH].flags & OPERATION_FLAG_SYNC;
+
+	return counts(c) && c->thread == by->thread && c->start >= by->end && waits &&
+	       !is_work(c) && c->end - c->start > 50000;
+}
+
 static void find_idles(void)
 {
 	static size_t order[MODEL_CALLS];
@@ -235,9 +249,12 @@ static void find_idles(void)
 
 		if (!proves(i))
 			continue;
-		while (end < call_count && !ends_idle(&calls[end], &calls[i]))
+		while (end < call_count && !ends_idle(&calls[end], &calls[i]) &&
+		       !shows_work(&calls[end], &calls[i]))
 			end++;
-		idles[idle_count++] = (struct idle){ (uint32_t)i, end, calls[i].end };
+		idles[idle_count++] = (struct idle){
+			(uint32_t)i, end, calls[i].end,
+			end < call_count && shows_work(&calls[end], &calls[i]) };
 	}
 }
 
@@ -246,16 +263,36 @@ static void add_member(struct member m)
 	members[member_count++] = m;
 }
 
-static bool is_initial(const struct call *by, uint64_t from)
+/* Of the first n calls, those of the process that gave work are few, or few of all. */
+static bool is_early(uint32_t thread, size_t n)
 {
 	uint64_t before = 0, all = 0;
 
 	for (size_t i = 0; i < call_count; i++)
-		if (is_work(&calls[i]) && same_process(calls[i].thread, by->thread)) {
+		if (is_work(&calls[i]) && same_process(calls[i].thread, thread)) {
 			all++;
-			before += calls[i].start < from;
+			before += i < n;
 		}
 	return before < 10 || before < all / 100;
+}
+
+/* Of a call or gap: what began before the first idle point. */
+static bool is_initial(uint32_t thread, size_t n, uint64_t start)
+{
+	for (size_t i = 0; i < idle_count; i++)
+		if (!idles[i].dropped && same_process(calls[idles[i].by].thread, thread) &&
+		    idles[i].from <= start)
+			return false;
+	return is_early(thread, n);
+}
+
+static size_t begun_before(uint64_t ts)
+{
+	size_t n = 0;
+
+	while (n < call_count && calls[n].start < ts)
+		n++;
+	return n;
 }
 
 static void add_idles(uint32_t thread, uint64_t last)
@@ -266,11 +303,11 @@ static void add_idles(uint32_t thread, uint64_t last)
 
 		if (end > last)
 			end = last;
-		if (by->thread == thread && end > idles[i].from)
+		if (by->thread == thread && end > idles[i].from && !idles[i].dropped)
 			add_member((struct member){
 				.kind = EFFECT_STARVATION, .thread = thread, .op = by->op,
 				.copy_kind = WINDOWS_KIND_NONE, .start = idles[i].from, .end = end,
-				.initial = is_initial(by, idles[i].from) });
+				.initial = is_early(thread, begun_before(idles[i].from)) });
 	}
 }
 
@@ -309,9 +346,67 @@ static bool is_first(const struct call *c)
 	return model_pid(c->thread) == 100 && first->start == c->start && first->end == c->end;
 }
 
+/* Another thread was in a work-giving call in the gap before call i. */
+static bool is_fed(const struct call *last, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (is_work(&calls[k]) && same_process(calls[k].thread, last->thread) &&
+		    calls[k].thread != last->thread && calls[k].end > last->end)
+			return true;
+	return false;
+}
+
+static bool gives_work(uint32_t thread, bool any_thread)
+{
+	for (size_t i = 0; i < call_count; i++)
+		if (is_work(&calls[i]) && (calls[i].thread == thread ||
+					   (any_thread && same_process(calls[i].thread, thread))))
+			return true;
+	return false;
+}
+
+static bool feeds(uint32_t thread)
+{
+	bool proved = false, called = false;
+
+	for (size_t i = 0; i < idle_count; i++)
+		proved |= !idles[i].dropped && calls[idles[i].by].thread == thread;
+	for (size_t i = 0; i < call_count; i++)
+		called |= counts(&calls[i]) && calls[i].thread == thread;
+	return gives_work(thread, false) || proved || (called && !gives_work(thread, true));
+}
+
+struct model_feeding model_feeding(uint32_t pid)
+{
+	struct model_feeding f = { 0 };
+
+	for (uint32_t t = 0; t < MODEL_THREADS; t++) {
+		uint64_t first = 0, last = 0;
+
+		for (size_t i = 0; i < call_count; i++) {
+			if (calls[i].thread != t || !counts(&calls[i]))
+				continue;
+			first = first ? first : calls[i].start;
+			last = calls[i].end;
+			f.work += model_pid(t) == pid && is_work(&calls[i]);
+		}
+		if (model_pid(t) != pid || !feeds(t))
+			continue;
+		f.threads++;
+		f.span += last - first;
+	}
+	for (size_t i = 0; i < idle_count; i++)
+		if (model_pid(calls[idles[i].by].thread) == pid) {
+			f.syncs += !idles[i].dropped;
+			f.dropped += idles[i].dropped;
+		}
+	return f;
+}
+
 static void add_thread(uint32_t thread)
 {
 	const struct call *last = NULL;
+	size_t last_place = 0;
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < call_count; i++) {
@@ -324,15 +419,18 @@ static void add_thread(uint32_t thread)
 			add_member((struct member){
 				.kind = EFFECT_GAP, .thread = thread, .op = last->op, .next = c->op,
 				.copy_kind = WINDOWS_KIND_NONE, .start = last->end,
-				.end = c->start });
+				.end = c->start, .fed = is_fed(last, i),
+				.initial = is_initial(thread, last_place + 1, last->end) });
 		while (c->size >> class)
 			class++;
 		if (!c->code && !in_idle(i) && !is_first(c))
 			add_member((struct member){
 				.kind = EFFECT_SLOW_CALL, .thread = thread, .op = c->op,
 				.copy_kind = c->kind == 7 ? WINDOWS_KIND_NONE : (uint32_t)c->kind,
-				.size_class = class, .start = c->start, .end = c->end });
+				.size_class = class, .start = c->start, .end = c->end,
+				.initial = is_initial(thread, i, c->start) });
 		last = c;
+		last_place = i;
 		end = c->end;
 	}
 	add_idles(thread, end);
@@ -341,7 +439,8 @@ static void add_thread(uint32_t thread)
 bool model_same_group(const struct member *a, const struct member *b)
 {
 	return a->kind == b->kind && a->thread == b->thread && a->op == b->op &&
-	       a->next == b->next && a->copy_kind == b->copy_kind && a->size_class == b->size_class;
+	       a->next == b->next && a->copy_kind == b->copy_kind &&
+	       a->size_class == b->size_class && a->fed == b->fed;
 }
 
 static int by_value(const void *a, const void *b)
@@ -402,13 +501,13 @@ static void judge(struct member *m)
 		m->slow = m->count;
 		m->lost = m->total;
 		m->flags = WINDOW_SLOW;
-		if (m->initial && (m->count < 3 || own / 10 >= m->p50))
-			m->flags |= WINDOW_INITIAL;
 	} else if (bucket_of(own, &unused) <= bucket_of(p50, &unused)) {
 		m->flags = WINDOW_NORMAL;
 	} else if (m->slow && slow(own, m->p50)) {
 		m->flags = WINDOW_SLOW;
 	}
+	if (m->flags == WINDOW_SLOW && m->initial && (m->count < 3 || own / 10 >= m->p50))
+		m->flags |= WINDOW_INITIAL;
 }
 
 static int by_place(const void *a, const void *b)
@@ -428,7 +527,8 @@ void model_windows(void)
 	find_idles();
 	member_count = 0;
 	for (uint32_t i = 0; i < MODEL_THREADS; i++)
-		add_thread(i);
+		if (feeds(i))
+			add_thread(i);
 	for (size_t i = 0; i < member_count; i++)
 		judge(&members[i]);
 	qsort(members, member_count, sizeof(*members), by_place);

@@ -31,11 +31,14 @@ struct member {
 	enum effect_kind kind;
 	uint32_t thread, op, next, copy_kind, size_class;
 	uint64_t start, end;
-	bool initial;
+	bool fed, initial;
 	uint32_t flags;
 	/* Of its group: */
 	uint64_t count, total, p50, p99, max, slow, lost;
 };
+
+/* Of a process: what struct feeding says, and idle stretches that were none. */
+struct model_feeding { uint64_t threads, span, syncs, work, dropped; };
 
 extern struct call calls[MODEL_CALLS];
 extern size_t call_count;
@@ -49,5 +52,7 @@ uint32_t model_thread(const struct report *r, uint32_t thread);
 void model_report(struct report *r);
 /* Sort calls by their start and fill in members, by thread, then start. */
 void model_windows(void);
+/* After model_windows(); threads 0: it has none. */
+struct model_feeding model_feeding(uint32_t pid);
 bool model_same_group(const struct member *a, const struct member *b);
 #endif
