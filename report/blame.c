@@ -564,6 +564,10 @@ static void count_figures(struct blame_window *w, const struct piece *p, uint32_
 {
 	if (p->state == PIECE_RUNNING) {
 		timeline_piece_pages(w->timeline, thread, p, &w->page_events, &w->pages);
+		if (p->end - p->start > w->longest) {
+			w->longest = p->end - p->start;
+			w->longest_cpu = p->cpu;
+		}
 		if (p->left && p->left->ts <= p->end)
 			w->major_faults += p->left->major_faults;
 	} else if (p->back && p->end >= p->back->ts) {
@@ -593,6 +597,7 @@ int blame_take_apart(struct blame_window *w)
 	w->most.ns = 0;
 	w->failure = 0;
 	memset(w->states, 0, sizeof(w->states));
+	w->longest = w->longest_cpu = 0;
 	w->switches = w->major_faults = w->migrations = w->page_events = w->pages = 0;
 	w->budget = BUDGET;
 	w->new_worker = TASKS_NONE;

@@ -44,12 +44,14 @@ struct window_sum {
 struct group_tally {
 	struct window_sum normal, slow;
 	uint64_t switches, major_faults, reclaims, reclaim_ns, migrations, births;
+	uint64_t steal;				/* of the slow ones' running time, taken by the hypervisor */
 	uint64_t cpu_time, busy, runnable;	/* of a sample of the slow windows */
 	uint64_t lossy;				/* ns of slow windows in which rows were lost */
 	struct chain_window worst[CHAINS_WORST]; size_t worst_count;
 };
 
 struct blame_worker;
+struct steal;
 
 /* Where and what rows were lost, in time order, not overlapping. */
 struct lossy_span { uint64_t start, end; };
@@ -61,6 +63,7 @@ struct blame {
 	const struct windows *windows;
 	bool aarch64;				/* whose system call numbers these are */
 	const struct lossy_span *lossy; size_t lossy_count;
+	struct steal *steal;			/* NULL: not looked at */
 	uint32_t *births; size_t birth_count;	/* worker processes, by birth */
 	struct group_tally *tallies;		/* by group */
 	struct part *parts; size_t part_count;	/* after blame_finish(): most first in each group, by group */

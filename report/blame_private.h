@@ -21,6 +21,7 @@ struct blame_window {
 	int (*hand_on)(void *context, const struct part *p); void *context;
 	int failure;				/* what hand_on returned */
 	uint64_t states[LOST_STATES];
+	uint32_t longest_cpu; uint64_t longest;	/* where it ran longest at a stretch */
 	uint64_t switches, major_faults, migrations, page_events, pages;
 	uint64_t startup_from, startup_until;	/* while the thread made workers: to the last one's birth; 0, 0 */
 	uint32_t new_worker; uint64_t first_wait;	/* of the worker looked at last: when it first waited */

@@ -4,12 +4,18 @@
 #include "array.h"
 #include "blame_private.h"
 #include "parallel.h"
+#include "steal.h"
 
 #define WINDOWS_A_JOB 512
 #define SAMPLES 16384		/* looks at a CPU, about, for the load in the windows of a span */
+#define EXCESS_MIN 200000	/* ns: a virtual CPU is not taken for less */
 #define PARTS_MAX (1u << 18)	/* of one worker; beyond that causes count as not known */
 
+/* Running time of a slow call or gap beyond the normal one: the hypervisor may have taken it. */
+struct excess { uint64_t start, end, ns; uint32_t group, cpu; };
+
 struct blame_worker {
+	struct excess *excesses; size_t excess_count, excess_capacity;
 	struct group_tally *tallies;
 	struct part *parts; size_t part_count, part_capacity;
 	uint32_t *table; size_t table_size;	/* place + 1; 0 empty */
@@ -232,6 +238,24 @@ static void add_slow(struct group_tally *t, const struct blame_window *w, uint64
 	note_worst(t, w);
 }
 
+static int note_excess(struct blame_worker *worker, const struct blame_window *w)
+{
+	uint64_t running = w->states[LOST_RUNNING];
+	struct excess *excesses;
+
+	if (!w->blame->steal || w->group->kind == EFFECT_STARVATION || running <= w->group->p50 + EXCESS_MIN)
+		return 0;
+	excesses = array_reserve(worker->excesses, &worker->excess_capacity, worker->excess_count + 1,
+				 sizeof(*excesses));
+	if (!excesses)
+		return ERROR_MEMORY;
+	worker->excesses = excesses;
+	excesses[worker->excess_count++] = (struct excess){
+		w->window->start, w->window->end, running - w->group->p50, w->window->group, w->longest_cpu,
+	};
+	return 0;
+}
+
 static int one_window(struct blame_worker *worker, const struct window *window)
 {
 	struct blame_window *w = &worker->window;
@@ -247,11 +271,12 @@ static int one_window(struct blame_worker *worker, const struct window *window)
 	w->hand_on = slow ? add_part : NULL;
 	w->context = worker;
 	ret = blame_take_apart(w);
-	if (slow)
-		add_slow(t, w, births);
-	else
+	if (!slow) {
 		add_sum(&t->normal, w);
-	return ret;
+		return ret;
+	}
+	add_slow(t, w, births);
+	return ret ? ret : note_excess(worker, w);
 }
 
 static int one_job(void *context, unsigned int number, size_t job)
@@ -322,6 +347,42 @@ static int by_group(const void *a, const void *b)
 	return order ? order : memcmp(x->path, y->path, x->hops * sizeof(*x->path));
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct excess *x = a, *y = b;
+	int order = compare(x->start, y->start);
+
+	order = order ? order : compare(x->end, y->end);
+	return order ? order : compare(x->group, y->group);
+}
+
+/* In time order, whichever worker saw what, so that the result is the same each time. */
+static int attribute_steal(struct blame *b)
+{
+	struct blame_worker *all = &b->workers[0];
+	size_t count = all->excess_count;
+	struct excess *excesses;
+
+	for (unsigned int i = 1; i < b->worker_count; i++)
+		count += b->workers[i].excess_count;
+	excesses = array_reserve(all->excesses, &all->excess_capacity, count + 1, sizeof(*excesses));
+	if (!excesses)
+		return ERROR_MEMORY;
+	all->excesses = excesses;
+	for (unsigned int i = 1; i < b->worker_count; i++) {
+		const struct blame_worker *w = &b->workers[i];
+
+		if (w->excess_count)
+			memcpy(excesses + all->excess_count, w->excesses, w->excess_count * sizeof(*excesses));
+		all->excess_count += w->excess_count;
+	}
+	qsort(excesses, count, sizeof(*excesses), by_time);
+	for (size_t i = 0; i < count; i++)
+		all->tallies[excesses[i].group].steal += steal_take(b->steal, excesses[i].cpu, excesses[i].start,
+								   excesses[i].end, excesses[i].ns);
+	return 0;
+}
+
 int blame_finish(struct blame *b)
 {
 	struct blame_worker *all = &b->workers[0];
@@ -333,6 +394,8 @@ int blame_finish(struct blame *b)
 		for (size_t k = 0; k < b->workers[i].part_count && !ret; k++)
 			ret = add_part(all, &b->workers[i].parts[k]);
 	}
+	if (!ret && b->steal)
+		ret = attribute_steal(b);
 	if (all->part_count)
 		qsort(all->parts, all->part_count, sizeof(*all->parts), by_group);
 	b->tallies = all->tallies;
@@ -404,6 +467,7 @@ void blame_release(struct blame *b)
 	for (unsigned int i = 0; b->workers && i < b->worker_count; i++) {
 		free(b->workers[i].tallies);
 		free(b->workers[i].parts);
+		free(b->workers[i].excesses);
 		free(b->workers[i].table);
 	}
 	free(b->workers);

@@ -20,7 +20,7 @@ const char *cause_kind_name(enum cause_kind kind)
 		[CAUSE_PEER_WORK] = "peer_work", [CAUSE_WORKER_STARTUP] = "worker_startup",
 		[CAUSE_WAKE_LATENCY] = "wake_latency", [CAUSE_HANDOFF] = "handoff",
 		[CAUSE_INITIALISATION] = "initialisation", [CAUSE_EXTERNAL] = "external",
-		[CAUSE_DEVICE] = "device",
+		[CAUSE_DEVICE] = "device", [CAUSE_STEAL] = "steal",
 	};
 
 	return names[kind];

@@ -40,6 +40,7 @@ enum cause_kind {
 	CAUSE_INITIALISATION,	/* before the work had begun */
 	CAUSE_EXTERNAL,		/* a process outside the tree had nothing to hand on yet; time limits ran out for nothing */
 	CAUSE_DEVICE,		/* waiting for the device in a synchronising call: no host problem */
+	CAUSE_STEAL,		/* on a CPU that the hypervisor had taken away */
 	CAUSE_LIMIT,
 };
 

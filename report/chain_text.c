@@ -24,6 +24,7 @@ static const struct kind_words {
 	[CAUSE_OWN_WORK] = { "own work", "was busy itself", false },
 	[CAUSE_PEER_WORK] = { "waiting for others at work", "worked", false },
 	[CAUSE_WORKER_STARTUP] = { "workers being made or ending", "was starting up or ending", false },
+	[CAUSE_STEAL] = { "CPU taken by the hypervisor", "had its CPU taken away by the hypervisor", false },
 	[CAUSE_WAKE_LATENCY] = { "wake-up latency", "waited for an idle CPU to wake up", false },
 	[CAUSE_HANDOFF] = { "hand-offs between processes", "handed work over", false },
 	[CAUSE_INITIALISATION] = { "initialisation", "was not ready yet", false },
@@ -93,6 +94,10 @@ const char *chain_who(const struct report *r, const struct chain *c, const struc
 
 	if (cause->kind == CAUSE_CPU_QUOTA)
 		return group_name(c, buf, size);
+	if (cause->kind == CAUSE_STEAL) {
+		snprintf(buf, size, "the hypervisor");
+		return buf;
+	}
 	if (cause->process == TASKS_UNKNOWN || cause->process >= r->tasks.process_count) {
 		snprintf(buf, size, "nobody");
 		return buf;

@@ -5,6 +5,7 @@
 #include "evidence.h"
 #include "findings.h"
 #include "report.h"
+#include "steal.h"
 
 #define PAGE_NS_DEFAULT 1000	/* a first touch of a page, where the recorder did not measure it */
 #define IDLE_UNKNOWN_WORK 100	/* work-giving calls, none of which was waited for: worth a word */
@@ -20,6 +21,7 @@ struct loader {
 	struct timeline timeline;
 	struct blame blame;
 	struct evidence evidence;
+	struct steal steal;
 	struct lossy_span *lossy; size_t lossy_count;
 	uint64_t *wanted;		/* a bit for each group */
 	struct draft *drafts; size_t draft_count, draft_capacity;
@@ -127,12 +129,14 @@ static int open_blame(struct loader *l)
 	const char *arch = recording_fact(&l->report->recording, "host.arch");
 	int ret = find_lossy(l);
 
+	if (!ret)
+		ret = steal_load(&l->steal, &l->report->recording);
 	if (ret)
 		return ret;
 	l->blame = (struct blame){
 		.timeline = &l->timeline, .tasks = &l->report->tasks, .roles = &l->report->roles,
 		.windows = &l->windows, .aarch64 = arch && !strcmp(arch, "aarch64"),
-		.lossy = l->lossy, .lossy_count = l->lossy_count,
+		.lossy = l->lossy, .lossy_count = l->lossy_count, .steal = &l->steal,
 	};
 	ret = timeline_open(&l->timeline, &l->report->recording, &l->report->tasks, &l->report->procs);
 	return ret ? ret : blame_open(&l->blame);
@@ -458,6 +462,7 @@ int chains_load(struct chains *c, struct report *r)
 	free(l.wanted);
 	free(l.lossy);
 	evidence_release(&l.evidence);
+	steal_release(&l.steal);
 	blame_release(&l.blame);
 	timeline_release(&l.timeline);
 	windows_release(&l.windows);

@@ -133,7 +133,29 @@ static bool is_harmless(const struct part *p, enum effect_kind kind)
 }
 
 /* A group's lost time: by state, what of it was spent on pages, and known causes by state. */
-struct share { uint64_t states[LOST_STATES], pages, known[2][LOST_STATES]; };
+struct share { uint64_t states[LOST_STATES], steal, pages, known[2][LOST_STATES]; };
+
+static uint64_t take_from(uint64_t *store, uint64_t ns)
+{
+	uint64_t taken = *store < ns ? *store : ns;
+
+	*store -= taken;
+	return taken;
+}
+
+/* The feeding thread's own running: what the hypervisor took, what pages took, and the rest. */
+static int add_running(struct finding *f, const struct part *p, uint64_t ns, struct share *s)
+{
+	struct part nobody = *p;
+	uint64_t steal = take_from(&s->steal, ns), pages = take_from(&s->pages, ns - steal);
+	int ret;
+
+	nobody.process = TASKS_UNKNOWN;
+	ret = add_part(f, &nobody, CAUSE_STEAL, steal);
+	if (!ret)
+		ret = add_part(f, p, CAUSE_PAGE_ALLOCATION, pages);
+	return ret ? ret : add_part(f, p, CAUSE_OWN_WORK, ns - steal - pages);
+}
 
 static int add_parts(struct finding f[2], const struct part *parts, size_t count, const struct group_tally *t,
 		     enum effect_kind kind, struct share *s)
@@ -143,16 +165,13 @@ static int add_parts(struct finding f[2], const struct part *parts, size_t count
 	for (size_t i = 0; i < count && !ret; i++) {
 		const struct part *p = &parts[i];
 		uint64_t ns = scale(p->ns, s->states[p->state], t->slow.states[p->state]);
-		uint64_t pages = p->kind == CAUSE_OWN_WORK ? (s->pages < ns ? s->pages : ns) : 0;
 		bool harmless = is_harmless(p, kind);
 
 		if (p->kind == CAUSE_NONE)
 			continue;
-		s->pages -= pages;
 		s->known[harmless][p->state] += ns;
-		ret = add_part(&f[harmless], p, CAUSE_PAGE_ALLOCATION, pages);
-		if (!ret)
-			ret = add_part(&f[harmless], p, p->kind, ns - pages);
+		ret = p->kind == CAUSE_OWN_WORK ? add_running(&f[0], p, ns, s) :
+						  add_part(&f[harmless], p, p->kind, ns);
 	}
 	return ret;
 }
@@ -258,7 +277,7 @@ int finding_of_group(struct finding f[2], const struct blame *b, uint32_t g, uin
 	const struct group_tally *t = &b->tallies[g];
 	uint64_t p50 = group->kind == EFFECT_STARVATION ? 0 : group->p50, base = p50 * t->slow.windows;
 	uint64_t lost = t->slow.ns > base ? t->slow.ns - base : 0;
-	struct share share = { .pages = page_time(t, page_ns) };
+	struct share share = { .steal = t->steal, .pages = page_time(t, page_ns) };
 	const struct part *parts;
 	size_t count;
 	int ret;

@@ -51,3 +51,14 @@ $(WORKLOADS): $(B)%: %.c tests/tests.mk | $(DEPS)
 $(CUDA_WORKLOADS): $(FAKECUDA_LIBS)
 $(CUDA_WORKLOADS): WORKLOAD_LIBS = -L$(FAKECUDA) -l:libcudart.so.13 -l:libcuda.so.1 \
 	-Wl,-rpath,'$$ORIGIN/../fakecuda'
+
+# The planted cases: tests/blame/run says which there are.
+BLAME := $(addprefix $(B)tests/blame/,job hog)
+TEST_PROGRAMS += $(BLAME)
+BLAME_HEADERS := $(wildcard tests/blame/*.h) tests/workloads/workload.h tests/workloads/cuda.h
+$(BLAME): $(B)tests/blame/%: tests/blame/%.c tests/blame/clock.c $(BLAME_HEADERS) tests/tests.mk | $(DEPS)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CC) $(STAND_IN_CFLAGS) -o $@ $(filter %.c,$^) $(WORKLOAD_LIBS) -pthread
+$(B)tests/blame/job: tests/blame/workers.c $(FAKECUDA_LIBS)
+$(B)tests/blame/job: WORKLOAD_LIBS = -L$(FAKECUDA) -l:libcudart.so.13 -l:libcuda.so.1 \
+	-Wl,-rpath,'$$ORIGIN/../fakecuda'

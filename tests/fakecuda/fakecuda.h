@@ -7,6 +7,7 @@
  *
  * Environment, read once per process image:
  *   FAKECUDA_TRUTH_DIR  where each process keeps PID.START.N.truth; unset: no account
+ *   FAKECUDA_TRUTH_AHEAD  bytes of account made ready at the start rather than inside calls
  *   FAKECUDA_COUNTS=1   keep counts and sums only, not each call
  *   FAKECUDA_OPS        "cudaMalloc=ns:2000,mode:sleep,dist:exp,fail:100,code:2;*=ns:500"
  *   FAKECUDA_DEVICE_NS  stand-in device time of each launch, copy and set, one after the other
