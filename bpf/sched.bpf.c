@@ -172,6 +172,14 @@ static __always_inline void forget_dead(struct task_struct *prev, __u8 state)
 		bpf_map_delete_elem(&threads_by_tid, &tid);
 }
 
+/* Of the wait, what passed before the group had quota again: then it waited for others. */
+static __always_inline __u32 throttled_part(struct task_struct *next, const struct wire_switch *row)
+{
+	__u64 begin = row->h.ts - row->wait, renewed = quota_renewed(next, begin);
+
+	return renewed > begin && renewed < row->h.ts ? saturate(renewed - begin) : 0;
+}
+
 static __always_inline bool row_emit(struct wire_switch *row, struct wire_cpu *cpu)
 {
 	struct wire_counter *counter = &cpu->counter[WIRE_SOURCE_SWITCH];
@@ -248,6 +256,8 @@ static __always_inline int on_switch(__u64 *ctx, bool cast)
 		if (thread) {
 			arrive(thread, &row, row.h.ts);
 			row.next_flags |= throttled_meanwhile(thread, next, &row);
+			if (row.next_flags & WIRE_NEXT_THROTTLED)
+				row.throttled = throttled_part(next, &row);
 		} else {
 			row.next_flags = WIRE_NEXT_UNKNOWN;
 		}

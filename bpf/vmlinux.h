@@ -73,8 +73,24 @@ struct cpumask {
 	unsigned long bits[1];
 };
 
+struct timerqueue_node {
+	__s64 expires;
+};
+
 struct hrtimer {
+	struct timerqueue_node node;
 	__u8 is_soft;
+};
+
+struct cfs_bandwidth {
+	__s64 period;
+	__u64 quota;
+	struct hrtimer period_timer;
+};
+
+struct task_group {
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
 };
 
 struct task_struct {
@@ -85,6 +101,7 @@ struct task_struct {
 	int on_cpu;
 	int on_rq;
 	struct sched_entity se;
+	struct task_group *sched_task_group;
 	struct mm_struct *mm;
 	int exit_code;
 	unsigned int in_iowait:1;

@@ -86,6 +86,8 @@ struct wire_switch {
 	__u16 migrated_from;	/* CPU + 1 */
 	__u16 syscall, waker_syscall;	/* number + 1 */
 	__u8 prev_state, waker_context, waker_vector, next_flags, pad[2];
+	__u32 throttled;	/* ns of wait, saturated, until the quota was renewed; 0 all of it, or not known */
+	__u32 pad2;
 };
 
 /* Switch ring: counts of a long slice. */

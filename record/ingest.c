@@ -140,7 +140,7 @@ static void on_switch(struct ingest *in, unsigned int cpu, const struct wire_swi
 		.wake_latency = record->wake_latency, .waker_tid = record->waker_tid,
 		.waker_context = record->waker_context, .migrated_from = record->migrated_from,
 		.migrated_wait = record->migrated_wait, .next_flags = record->next_flags,
-		.next_syscall = record->syscall, .waker_syscall = record->waker_syscall,
+		.next_throttled = record->throttled, .next_syscall = record->syscall, .waker_syscall = record->waker_syscall,
 		.waker_vector = record->waker_vector, .prev_major_faults = record->major_faults,
 	};
 

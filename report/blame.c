@@ -247,18 +247,33 @@ static void follow(struct blame_window *w, uint32_t depth, uint32_t thread, uint
 	}
 }
 
-/* Runnable and not running: by who had the CPU meanwhile. */
+/* Of a waiting piece, how far it is the quota's: it ends with the piece at the latest. */
+static uint64_t throttled_until(const struct piece *p)
+{
+	const struct timeline_row *back = p->back;
+	uint64_t renewed;
+
+	if (!back || !(back->next_flags & NEXT_FLAG_THROTTLED))
+		return p->start;
+	renewed = back->throttled ? back->ts - back->wait + back->throttled : back->ts;
+	return renewed < p->start ? p->start : renewed < p->end ? renewed : p->end;
+}
+
+/* Runnable and not running: the quota was used up; then by who had the CPU meanwhile. */
 static void take_waiting(struct blame_window *w, uint32_t depth, const struct piece *p)
 {
+	uint64_t until = throttled_until(p);
 	struct slice_cursor c;
 	struct slice s;
 
-	if (p->back && p->back->next_flags & NEXT_FLAG_THROTTLED) {
-		show(w, depth, p, TASKS_NONE, STRETCH_THROTTLED, CAUSE_CPU_QUOTA);
-		add(w, state_at(depth, LOST_THROTTLED), CAUSE_CPU_QUOTA, depth, w->path[depth], p->end - p->start);
-		return;
+	if (until > p->start) {
+		struct piece stopped = *p;
+
+		stopped.end = until;
+		show(w, depth, &stopped, TASKS_NONE, STRETCH_THROTTLED, CAUSE_CPU_QUOTA);
+		add(w, state_at(depth, LOST_THROTTLED), CAUSE_CPU_QUOTA, depth, w->path[depth], until - p->start);
 	}
-	slices_begin(&c, w->timeline, p->cpu, p->start, p->end, &w->cpu_hints[p->cpu % BLAME_HINTS]);
+	slices_begin(&c, w->timeline, p->cpu, until, p->end, &w->cpu_hints[p->cpu % BLAME_HINTS]);
 	while (slices_next(&c, &s)) {
 		struct piece part = { .start = s.start, .end = s.end, .cpu = p->cpu, .back = p->back };
 		uint64_t ns = s.end - s.start;
@@ -460,7 +475,7 @@ static void take_blocked(struct blame_window *w, uint32_t depth, const struct pi
 {
 	const struct timeline_row *back = p->back;
 
-	if (back->open)
+	if (reclaiming(w, w->path[depth], p->start, p->end) * 2 > p->end - p->start || back->open)
 		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
 	else if (by_disk(back))
 		end_here(w, depth, p, CAUSE_DISK, TASKS_NONE);

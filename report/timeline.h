@@ -28,6 +28,7 @@ struct timeline_row {
 	uint64_t off, wait;		/* ns, of next */
 	uint32_t prev, next, waker;
 	uint32_t moved_wait;		/* ns, saturated */
+	uint32_t throttled;		/* likewise: of wait, before the quota was renewed; 0 all of it, if NEXT_FLAG_THROTTLED */
 	uint32_t page_events, pages;	/* of prev */
 	uint16_t moved_from, cpu;	/* moved_from: CPU + 1, 0 did not move */
 	uint16_t syscall, waker_syscall;/* numbers + 1 */

@@ -9,7 +9,8 @@
 #define MASK (BIT(ts) | BIT(prev_tid) | BIT(prev_state) | BIT(prev_page_events) | BIT(prev_pages) | \
 	      BIT(next_tid) | BIT(next_off) | BIT(next_wait) | BIT(waker_tid) | \
 	      BIT(waker_context) | BIT(migrated_from) | BIT(migrated_wait) | BIT(next_flags) | \
-	      BIT(next_syscall) | BIT(waker_syscall) | BIT(waker_vector) | BIT(prev_major_faults))
+	      BIT(next_syscall) | BIT(waker_syscall) | BIT(waker_vector) | BIT(prev_major_faults) | \
+	      BIT(next_throttled))
 
 /* A block of table switch with rows in the span, and where these go. */
 static uint32_t saturate(uint64_t value)
@@ -42,6 +43,7 @@ static void convert(const struct timeline *tl, const struct columns *c, uint32_t
 		.prev = prev, .next = tasks_thread(tl->tasks, col[COL_switch_next_tid][i], ts),
 		.waker = waker ? tasks_thread(tl->tasks, waker, ts) : TASKS_IDLE,
 		.moved_wait = (uint32_t)at_most(saturate(col[COL_switch_migrated_wait][i]), off),
+		.throttled = (uint32_t)at_most(saturate(col[COL_switch_next_throttled][i]), off),
 		.page_events = saturate(col[COL_switch_prev_page_events][i]),
 		.pages = saturate(col[COL_switch_prev_pages][i]),
 		.moved_from = moved <= tl->recording->cpus ? (uint16_t)moved : 0, .cpu = (uint16_t)cpu,

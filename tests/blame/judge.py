@@ -176,8 +176,6 @@ def check_share(verdict, case, expect, report):
               if c["kind"] in expect.kinds and (pids is None or c["pid"] in pids))
     got /= sum(chain["lost_ns"] for chain in chains) or 1
     verdict.said += f"; share {100 * got:.1f} %, in truth {100 * want:.1f} %"
-    if not expect.exact:
-        return
     verdict.error = 100 * (got - want)
     verdict.hold(abs(verdict.error) <= 10, f"the share is off by {verdict.error:+.1f} points")
 

@@ -20,13 +20,13 @@ class Expect:
     whose process it must be ("": any of the tree); hops: from the feeding thread, None: any;
     effect: (kind, operation) of the worst effect; also: (kind, prefix) of further causes that must
     be there; innocent: prefix of a program that must not be; share: function (case, windows) -> ns
-    the culprit took, None: not known; exact: it must be met, else it is shown only."""
+    the culprit took, None: not known."""
 
     def __init__(self, *kinds, culprit="job", hops=None, share=None, severity=("HIGH",), also=(),
-                 innocent=None, effect=None, answer="chain", exact=True):
+                 innocent=None, effect=None, answer="chain"):
         self.kinds, self.culprit, self.hops, self.share = kinds, culprit, hops, share
         self.severity, self.also, self.innocent, self.answer = severity, also, innocent, answer
-        self.effect, self.exact = effect, exact
+        self.effect = effect
 
 
 LAUNCH = "slow_call", "cudaLaunchKernel"
@@ -290,8 +290,7 @@ KINDS = [
          Expect("own_work", hops=0, share=all_but_delays, severity=("MEDIUM", "HIGH"),
                 effect=LAUNCH)),
     Kind(20, "quota-and-hog", quota_and_hog,
-         Expect("cpu_quota", culprit="", share=throttled_share, also=(("cpu_contention", "hog"),),
-                exact=False)),      # the hog runs while the job is throttled, too
+         Expect("cpu_quota", culprit="", share=throttled_share, also=(("cpu_contention", "hog"),))),
     Kind(21, "interpreter-lock", interpreter_lock, Expect("lock_guess", culprit="python")),
     Kind(22, "full-queue", full_queue, QUIET),
 ]

@@ -106,13 +106,21 @@ class Account:
             self.states["blocked"] += ns
         elif p.state == RUNNING:
             self.states["running"] += ns
-        elif p.row and p.row["next_flags"] & THROTTLED:
-            self.states["throttled"] += ns
         else:
-            self.wait(timeline, group, p)
+            renewed = min(max(self.renewed(p.row), p.start), p.end)
+            self.states["throttled"] += renewed - p.start
+            self.wait(timeline, group, p, renewed)
 
-    def wait(self, timeline, group, p):
-        for start, end, thread in timeline.slices(p.cpu, p.start, p.end):
+    @staticmethod
+    def renewed(row):
+        """Until when a wait was for the CPU quota."""
+        if not row or not row["next_flags"] & THROTTLED:
+            return 0
+        part = row["next_throttled"] or row["next_wait"]
+        return row["ts"] - row["next_wait"] + part
+
+    def wait(self, timeline, group, p, since):
+        for start, end, thread in timeline.slices(p.cpu, since, p.end):
             if thread is None:
                 self.states["unrecorded"] += end - start
             elif thread == "idle" or thread is group.thread:
@@ -158,7 +166,7 @@ HARMLESS = ("device", "initialisation", "external", "sleep", "network")
 
 
 def join(chains):
-    """What the host lost of a group and what is harmless are in two chains: chains so tied, as one."""
+    """What the host lost of a group and what is harmless are two chains: such chains as one."""
     merged = []
     for chain in chains:
         groups = {e["group"] for e in chain["effects"]}
