@@ -143,11 +143,14 @@ static uint64_t take_from(uint64_t *store, uint64_t ns)
 	return taken;
 }
 
-/* The feeding thread's own running: what the hypervisor took, what pages took, and the rest. */
+/*
+ * The feeding thread's own running: what pages took, what the hypervisor took, and the rest. Pages
+ * first: the host, too, has to find each its memory, and may count that as stolen.
+ */
 static int add_running(struct finding *f, const struct part *p, uint64_t ns, struct share *s)
 {
 	struct part nobody = *p;
-	uint64_t steal = take_from(&s->steal, ns), pages = take_from(&s->pages, ns - steal);
+	uint64_t pages = take_from(&s->pages, ns), steal = take_from(&s->steal, ns - pages);
 	int ret;
 
 	nobody.process = TASKS_UNKNOWN;
