@@ -118,6 +118,7 @@ struct chain {
 	enum cause_kind verdict;
 	uint64_t explained;
 	bool outside;				/* most of it was taken outside the tree */
+	bool harmless;				/* nothing on the host is to be put right */
 	bool guess;
 	struct effect *effects; size_t effect_count;	/* most lost first */
 	struct cause *causes; size_t cause_count;	/* most ns first */

@@ -129,6 +129,8 @@ bool chain_harmless(const struct chain *c)
 {
 	bool call = c->effect_count && c->effects[0].kind == EFFECT_SLOW_CALL;
 
+	if (c->harmless)
+		return true;
 	for (size_t i = 0; i < c->cause_count; i++) {
 		const struct cause *cause = &c->causes[i];
 

@@ -324,6 +324,7 @@ static int tell_cannot(struct loader *l, const struct finding *f, uint64_t span)
 static void move_finding(struct chain *c, struct finding *f)
 {
 	c->process = f->process;
+	c->harmless = f->harmless;
 	c->lost = f->lost;
 	c->effects = f->effects;
 	c->effect_count = f->effect_count;

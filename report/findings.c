@@ -120,13 +120,34 @@ int finding_add_part(struct finding *f, const struct part *p)
 	return p->kind == CAUSE_NONE ? 0 : add_part(f, p, p->kind, p->ns);
 }
 
+/* The group's parts, which blame_finish() has sorted by group. */
+static const struct part *parts_of(const struct blame *b, uint32_t g, size_t *count)
+{
+	size_t low = 0, high = b->part_count, end;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (b->parts[middle].group < g)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < b->part_count && b->parts[end].group == g; end++)
+		;
+	*count = end - low;
+	return b->parts + low;
+}
+
 /*
  * Nothing on the host is to be put right: the device was busy, the work had not begun, nobody
- * asked for any; or the thread chose to sleep. A server that waits for requests by network looks
+ * asked for any; the thread chose to sleep; or it was the recorder, which is gone the next time. A server that waits for requests by network looks
  * as one that waits for data.
  */
-static bool is_harmless(const struct part *p, enum effect_kind kind)
+static bool is_harmless(const struct tasks *t, const struct part *p, enum effect_kind kind)
 {
+	if (p->process != TASKS_UNKNOWN && t->processes[p->process].recorder)
+		return true;
 	if (p->kind == CAUSE_DEVICE || p->kind == CAUSE_INITIALISATION || p->kind == CAUSE_EXTERNAL)
 		return true;
 	return (p->kind == CAUSE_SLEEP || p->kind == CAUSE_NETWORK) && !p->hops && kind != EFFECT_SLOW_CALL;
@@ -160,15 +181,17 @@ static int add_running(struct finding *f, const struct part *p, uint64_t ns, str
 	return ret ? ret : add_part(f, p, CAUSE_OWN_WORK, ns - steal - pages);
 }
 
-static int add_parts(struct finding f[2], const struct part *parts, size_t count, const struct group_tally *t,
-		     enum effect_kind kind, struct share *s)
+static int add_parts(struct finding f[2], const struct blame *b, uint32_t g, struct share *s)
 {
+	const struct group_tally *t = &b->tallies[g];
+	size_t count;
+	const struct part *parts = parts_of(b, g, &count);
 	int ret = 0;
 
 	for (size_t i = 0; i < count && !ret; i++) {
 		const struct part *p = &parts[i];
 		uint64_t ns = scale(p->ns, s->states[p->state], t->slow.states[p->state]);
-		bool harmless = is_harmless(p, kind);
+		bool harmless = is_harmless(b->tasks, p, b->windows->groups[g].kind);
 
 		if (p->kind == CAUSE_NONE)
 			continue;
@@ -237,25 +260,6 @@ static void fill_evidence(struct finding *f, const struct group_tally *t)
 	e->runnable = t->runnable;
 }
 
-/* The group's parts, which blame_finish() has sorted by group. */
-static const struct part *parts_of(const struct blame *b, uint32_t g, size_t *count)
-{
-	size_t low = 0, high = b->part_count, end;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (b->parts[middle].group < g)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < b->part_count && b->parts[end].group == g; end++)
-		;
-	*count = end - low;
-	return b->parts + low;
-}
-
 /* What both parts of a group share. */
 static int fill(struct finding *f, uint32_t g, const struct window_group *group, const struct group_tally *t)
 {
@@ -281,16 +285,13 @@ int finding_of_group(struct finding f[2], const struct blame *b, uint32_t g, uin
 	uint64_t p50 = group->kind == EFFECT_STARVATION ? 0 : group->p50, base = p50 * t->slow.windows;
 	uint64_t lost = t->slow.ns > base ? t->slow.ns - base : 0;
 	struct share share = { .steal = t->steal, .pages = page_time(t, page_ns) };
-	const struct part *parts;
-	size_t count;
 	int ret;
 
 	f[1].harmless = true;
 	if (!lost)
 		return 0;
 	f[0].account.clamped = lost_by_state(t, p50, lost, share.states);
-	parts = parts_of(b, g, &count);
-	ret = add_parts(f, parts, count, t, group->kind, &share);
+	ret = add_parts(f, b, g, &share);
 	fill_accounts(f, lost, &share);
 	for (unsigned int i = 0; i < 2 && !ret; i++)
 		if (f[i].lost)

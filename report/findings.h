@@ -27,8 +27,8 @@ struct finding {
 
 /*
  * Account of group g, in two parts, of which each may have lost nothing: what the host lost, and
- * what is harmless: waiting for the device, initialisation, outsiders, a thread's own sleep or
- * wait for the network outside a call. page_ns: price of a page allocation. ERROR_MEMORY.
+ * what is harmless: waiting for the device, initialisation, outsiders, the recorder, a thread's own
+ * sleep or wait for the network outside a call. page_ns: price of a page allocation. ERROR_MEMORY.
  */
 int finding_of_group(struct finding f[2], const struct blame *b, uint32_t g, uint64_t page_ns);
 /* Effects of the same group become one. ERROR_MEMORY. */

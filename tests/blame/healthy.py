@@ -43,7 +43,7 @@ def short(case, _):
 def keeps_up(case, _):
     """Workers make a batch long before it is wanted."""
     case.record([sys.executable, DATALOADER, "--workers", "2", "--samples", "200", "--epochs", "1",
-                 "--batches", "150", "--kernels", "20"], env={"FAKECUDA_DEVICE_NS": "300000"})
+                 "--batches", "150", "--kernels", "20"], env={"FAKECUDA_DEVICE_NS": "600000"})
 
 
 def direct(case, _):

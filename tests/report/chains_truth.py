@@ -244,11 +244,13 @@ class Comparison:
         if len(effect["parts"]) > 1:
             return 0
         least = self.windows.span(pid) / 100
-        if effect["parts"][0]["causes"][0]["kind"] in HARMLESS:
+        first = effect["parts"][0]["causes"][:1]
+        if not first or first[0]["kind"] in HARMLESS or "(the recorder" in first[0]["who"]:
             return least
         blocked = sum(account_of(self.timeline, g, g.p50)[0]["blocked"] for g in groups)
         initial = sum(end - start for g in groups for start, end, first in g.slow if first)
-        return min(least, blocked + initial)
+        recorder = self.report["system"]["recorder_running_ns"]
+        return min(least, blocked + initial + recorder)
 
     def one_group(self, effect, group, what):
         near(effect["p50_ns"], group.p50, group.p50 / 100 + 1, f"{what} p50_ns")
