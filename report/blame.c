@@ -216,6 +216,28 @@ static void take_peer_running(struct blame_window *w, uint32_t depth, const stru
 	add_own(w, depth, LOST_BLOCKED, kind, p);
 }
 
+static bool on_path(const struct blame_window *w, uint32_t depth, uint32_t thread)
+{
+	for (uint32_t i = 0; i <= depth; i++)
+		if (w->path[i] == thread)
+			return true;
+	return false;
+}
+
+static void follow(struct blame_window *w, uint32_t depth, uint32_t thread, uint64_t start, uint64_t end);
+
+/* Not made yet: a worker's making; another thread's process was about something else until then. */
+static void take_unborn(struct blame_window *w, uint32_t depth, const struct piece *p)
+{
+	uint32_t thread = w->path[depth], leader = process_at(w, thread)->leader;
+
+	if (leader != TASKS_NONE && !on_path(w, depth, leader) && depth + 1 < CHAINS_HOPS)
+		follow(w, depth + 1, leader, p->start, p->end);
+	else
+		add(w, LOST_BLOCKED, starting_up(w, thread, p) ? CAUSE_WORKER_STARTUP : CAUSE_NONE, depth, thread,
+		    p->end - p->start);
+}
+
 /* What another thread did in [start, end), in which those before it on the path were blocked. */
 static void follow(struct blame_window *w, uint32_t depth, uint32_t thread, uint64_t start, uint64_t end)
 {
@@ -237,9 +259,7 @@ static void follow(struct blame_window *w, uint32_t depth, uint32_t thread, uint
 		} else if (p.state == PIECE_BLOCKED) {
 			take_blocked(w, depth, &p);
 		} else if (t->born && p.start < t->birth) {
-			/* Not made yet: so is what it would hand on. */
-			add(w, LOST_BLOCKED, starting_up(w, thread, &p) ? CAUSE_WORKER_STARTUP : CAUSE_NONE,
-			    depth, thread, p.end - p.start);
+			take_unborn(w, depth, &p);
 		} else {
 			show(w, depth, &p, TASKS_NONE, STRETCH_UNRECORDED, CAUSE_NONE);
 			add(w, LOST_UNRECORDED, CAUSE_NONE, depth, TASKS_NONE, p.end - p.start);
@@ -293,14 +313,6 @@ static void take_waiting(struct blame_window *w, uint32_t depth, const struct pi
 			add(w, state_at(depth, LOST_WAITING), CAUSE_CPU_CONTENTION, depth + 1, s.thread, ns);
 		}
 	}
-}
-
-static bool on_path(const struct blame_window *w, uint32_t depth, uint32_t thread)
-{
-	for (uint32_t i = 0; i <= depth; i++)
-		if (w->path[i] == thread)
-			return true;
-	return false;
 }
 
 static uint64_t ran(struct blame_window *w, uint32_t thread, uint64_t start, uint64_t end)
