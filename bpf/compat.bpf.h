@@ -188,37 +188,6 @@ static __always_inline __u32 throttled_clock(struct task_struct *task)
 	return 0;
 }
 
-#define QUOTA_LEVELS 8		/* of groups inside each other that are looked at for a quota */
-#define QUOTA_NONE (~0ull)
-
-/*
- * When the CPU quota of the task's group, or of the nearest above that has one, was first renewed
- * after begin: its timer keeps its phase while the group is throttled. 0: not known.
- */
-static __always_inline __u64 quota_renewed(struct task_struct *task, __u64 begin)
-{
-	struct task_group *group;
-	__u64 expires, period;
-	int i;
-
-	if (!bpf_core_field_exists(task->sched_task_group) ||
-	    !bpf_core_field_exists(struct task_group, cfs_bandwidth.period_timer.node.expires))
-		return 0;
-	group = BPF_CORE_READ(task, sched_task_group);
-	for (i = 0; i < QUOTA_LEVELS && group; i++) {
-		if (BPF_CORE_READ(group, cfs_bandwidth.quota) == QUOTA_NONE) {
-			group = BPF_CORE_READ(group, parent);
-			continue;
-		}
-		expires = BPF_CORE_READ(group, cfs_bandwidth.period_timer.node.expires);
-		period = BPF_CORE_READ(group, cfs_bandwidth.period);
-		if (!period || expires <= begin)
-			return 0;
-		return expires - (expires - begin - 1) / period * period;
-	}
-	return 0;
-}
-
 static __always_inline bool throttled(struct task_struct *task)
 {
 	struct task_struct___throttled *by_task = (void *)task;

@@ -172,11 +172,44 @@ static __always_inline void forget_dead(struct task_struct *prev, __u8 state)
 		bpf_map_delete_elem(&threads_by_tid, &tid);
 }
 
+#define QUOTA_LEVELS 8		/* of groups inside each other that are looked at for a quota */
+#define QUOTA_NONE (~0ull)
+
+/*
+ * When the CPU quota of the task group at address, or of the nearest above with one, was first renewed
+ * after begin: its timer keeps its phase while the group is throttled. 0: not known. A global
+ * function, so that verifiers look at its loop once and not on each path through its caller.
+ */
+__noinline __u64 quota_renewed(__u64 address, __u64 begin)
+{
+	struct task_group *group = (void *)address;
+	__u64 expires, period;
+	int i;
+
+	if (!bpf_core_field_exists(struct task_group, cfs_bandwidth.period_timer.node.expires))
+		return 0;
+	for (i = 0; i < QUOTA_LEVELS && group; i++) {
+		if (BPF_CORE_READ(group, cfs_bandwidth.quota) == QUOTA_NONE) {
+			group = BPF_CORE_READ(group, parent);
+			continue;
+		}
+		expires = BPF_CORE_READ(group, cfs_bandwidth.period_timer.node.expires);
+		period = BPF_CORE_READ(group, cfs_bandwidth.period);
+		if (!period || expires <= begin)
+			return 0;
+		return expires - (expires - begin - 1) / period * period;
+	}
+	return 0;
+}
+
 /* Of the wait, what passed before the group had quota again: then it waited for others. */
 static __always_inline __u32 throttled_part(struct task_struct *next, const struct wire_switch *row)
 {
-	__u64 begin = row->h.ts - row->wait, renewed = quota_renewed(next, begin);
+	__u64 begin = row->h.ts - row->wait, renewed;
 
+	if (!bpf_core_field_exists(next->sched_task_group))
+		return 0;
+	renewed = quota_renewed((__u64)BPF_CORE_READ(next, sched_task_group), begin);
 	return renewed > begin && renewed < row->h.ts ? saturate(renewed - begin) : 0;
 }
 
