@@ -139,7 +139,7 @@ static bool through_others(const struct subject *s)
 
 static bool harmless(const struct subject *s)
 {
-	return chain_harmless(s->c);
+	return s->c->harmless;
 }
 
 static bool nothing_known(const struct subject *s)
@@ -232,10 +232,10 @@ static bool by_peers(const struct subject *s)
 static bool alone(const struct subject *s)
 {
 	uint64_t all = chain_class_ns(s->c, s->kind), rest;
-	struct culprit who;
+	const struct cause *who;
 	size_t more;
 
-	return chain_culprits(s->r, s->c, s->kind, &who, 1, &more, &rest) && who.ns >= all - all / 20;
+	return chain_culprits(s->c, s->kind, &who, 1, &more, &rest) && who->ns >= all - all / 20;
 }
 
 static bool by_one_worker(const struct subject *s)
@@ -377,7 +377,7 @@ static void add_other(struct advice *a, const struct report *r, const struct cha
 	struct advice its;
 	char share[FMT_SIZE];
 
-	if (c->verdict == CAUSE_HANDOFF || chain_harmless(c) || !find_other(c, least, &other))
+	if (c->verdict == CAUSE_HANDOFF || c->harmless || !find_other(c, least, &other))
 		return;
 	s = subject_of(r, c, other.kind);
 	choose(&s, &its);
@@ -399,7 +399,7 @@ void advice_give(struct advice *a, const struct report *r, const struct chain *c
 	if (c->verdict == CAUSE_NONE)
 		return;
 	append(a->cause, " (", fmt_percent(share, c->explained, c->lost));
-	append(a->cause, " of the lost time", c->guess ? "; a guess)" : ")");
+	append(a->cause, " of the lost time", c->verdict == CAUSE_LOCK_GUESS ? "; a guess)" : ")");
 }
 
 size_t advice_rows(void)

@@ -60,42 +60,42 @@ static bool value_main(const struct subject *s, char *buf)
 }
 
 /* The one that took most; false where nobody is known. */
-static bool find_culprit(const struct subject *s, struct culprit *who)
+static bool find_culprit(const struct subject *s, const struct cause **who)
 {
 	enum cause_kind kind = s->top ? s->top->kind : s->kind;
 	uint64_t rest;
 	size_t more;
 
-	return chain_culprits(s->r, s->c, kind, who, 1, &more, &rest) == 1;
+	return chain_culprits(s->c, kind, who, 1, &more, &rest) == 1;
 }
 
 static bool value_who(const struct subject *s, char *buf)
 {
-	struct culprit who;
+	const struct cause *who;
 
 	if (!find_culprit(s, &who))
 		return false;
-	culprit_label(s->r, s->c, &who, buf, ADVICE_VALUE);
+	culprit_label(s->r, s->c, who, buf, ADVICE_VALUE);
 	return true;
 }
 
 /* Of several of one name, what they are called; only where they are no part of the job. */
 static bool value_outsider(const struct subject *s, char *buf)
 {
-	struct culprit who;
+	const struct cause *who;
 
-	return find_culprit(s, &who) && !s->r->tasks.processes[who.cause->process].in_tree &&
+	return find_culprit(s, &who) && !s->r->tasks.processes[who->process].in_tree &&
 	       value_who(s, buf);
 }
 
 /* Only where it is one process. */
 static bool value_pid(const struct subject *s, char *buf)
 {
-	struct culprit who;
+	const struct cause *who;
 
-	if (!find_culprit(s, &who) || who.processes > 1)
+	if (!find_culprit(s, &who) || who->processes > 1)
 		return false;
-	snprintf(buf, ADVICE_VALUE, "%u", s->r->tasks.processes[who.cause->process].tgid);
+	snprintf(buf, ADVICE_VALUE, "%u", s->r->tasks.processes[who->process].tgid);
 	return true;
 }
 
@@ -118,17 +118,17 @@ static bool value_culprits(const struct subject *s, char *buf)
 {
 	uint64_t all = chain_class_ns(s->c, s->kind), rest;
 	char name[CHAIN_NAME], share[FMT_SIZE];
-	struct culprit who[CULPRITS];
+	const struct cause *who[CULPRITS];
 	struct words w;
-	size_t more, n = chain_culprits(s->r, s->c, s->kind, who, CULPRITS, &more, &rest);
+	size_t more, n = chain_culprits(s->c, s->kind, who, CULPRITS, &more, &rest);
 
 	words_begin(&w, buf, ADVICE_VALUE);
 	for (size_t i = 0; i < n; i++) {
-		if (i && who[i].ns < all / 20)
+		if (i && who[i]->ns < all / 20)
 			continue;
-		words_item(&w, ", ", "%s", culprit_label(s->r, s->c, &who[i], name, sizeof(name)));
-		if (who[i].ns < all - all / 50)
-			words_add(&w, " %s", fmt_percent(share, who[i].ns, all));
+		words_item(&w, ", ", "%s", culprit_label(s->r, s->c, who[i], name, sizeof(name)));
+		if (who[i]->ns < all - all / 50)
+			words_add(&w, " %s", fmt_percent(share, who[i]->ns, all));
 	}
 	if (rest > all / 20)
 		words_add(&w, ", %zu more", more);

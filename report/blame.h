@@ -43,9 +43,8 @@ struct window_sum {
 
 struct group_tally {
 	struct window_sum normal, slow;
-	uint64_t switches, major_faults, reclaims, reclaim_ns, migrations, births;
+	struct chain_evidence evidence;		/* of the slow ones; what is of the process is left 0 */
 	uint64_t steal;				/* of the slow ones' running time, taken by the hypervisor */
-	uint64_t cpu_time, busy, runnable;	/* of a sample of the slow windows */
 	uint64_t lossy;				/* ns of slow windows in which rows were lost */
 	struct chain_window worst[CHAINS_WORST]; size_t worst_count;
 };

@@ -175,8 +175,8 @@ static void count_reclaims(struct group_tally *t, const struct blame_window *w)
 
 	for (; r && r < tl->reclaims + tl->reclaim_count && r->thread == w->group->thread &&
 	     r->start < w->window->end; r++) {
-		t->reclaims += r->end <= w->window->end;
-		t->reclaim_ns += (r->end < w->window->end ? r->end : w->window->end) -
+		t->evidence.reclaims += r->end <= w->window->end;
+		t->evidence.reclaim_ns += (r->end < w->window->end ? r->end : w->window->end) -
 				 (r->start > w->window->start ? r->start : w->window->start);
 	}
 }
@@ -226,15 +226,15 @@ static uint64_t find_births(struct blame_window *w)
 static void add_slow(struct group_tally *t, const struct blame_window *w, uint64_t births)
 {
 	add_sum(&t->slow, w);
-	t->switches += w->switches;
-	t->major_faults += w->major_faults;
-	t->migrations += w->migrations;
-	t->births += births;
+	t->evidence.switches += w->switches;
+	t->evidence.major_faults += w->major_faults;
+	t->evidence.migrations += w->migrations;
+	t->evidence.births += births;
 	t->lossy += lossy(w->blame, w->window);
 	count_reclaims(t, w);
 	if ((size_t)(w->window - w->blame->list) % w->blame->sample == 0)
-		timeline_load_between(w->timeline, w->window->start, w->window->end, &t->cpu_time, &t->busy,
-				      &t->runnable);
+		timeline_load_between(w->timeline, w->window->start, w->window->end, &t->evidence.cpu_time,
+				      &t->evidence.busy, &t->evidence.runnable);
 	note_worst(t, w);
 }
 
@@ -313,15 +313,7 @@ static void unite_tally(struct group_tally *to, const struct group_tally *from)
 {
 	unite_sum(&to->normal, &from->normal);
 	unite_sum(&to->slow, &from->slow);
-	to->switches += from->switches;
-	to->major_faults += from->major_faults;
-	to->reclaims += from->reclaims;
-	to->reclaim_ns += from->reclaim_ns;
-	to->migrations += from->migrations;
-	to->births += from->births;
-	to->cpu_time += from->cpu_time;
-	to->busy += from->busy;
-	to->runnable += from->runnable;
+	chain_evidence_add(&to->evidence, &from->evidence);
 	to->lossy += from->lossy;
 	for (size_t i = 0; i < from->worst_count; i++)
 		add_worst(to, &from->worst[i]);
@@ -444,8 +436,10 @@ static int find_workers(struct blame *b)
 
 int blame_open(struct blame *b)
 {
+	const char *arch = recording_fact(b->timeline->recording, "host.arch");
 	int ret = find_workers(b);
 
+	b->aarch64 = arch && !strcmp(arch, "aarch64");
 	b->worker_count = parallel_workers();
 	b->workers = calloc(b->worker_count, sizeof(*b->workers));
 	if (ret || !b->workers)

@@ -32,3 +32,20 @@ const char *severity_name(enum severity s)
 
 	return names[s];
 }
+
+void chain_evidence_add(struct chain_evidence *to, const struct chain_evidence *from)
+{
+	to->windows += from->windows;
+	to->window_ns += from->window_ns;
+	to->switches += from->switches;
+	to->page_events += from->page_events;
+	to->pages += from->pages;
+	to->major_faults += from->major_faults;
+	to->reclaims += from->reclaims;
+	to->reclaim_ns += from->reclaim_ns;
+	to->migrations += from->migrations;
+	to->births += from->births;
+	to->cpu_time += from->cpu_time;
+	to->busy += from->busy;
+	to->runnable += from->runnable;
+}

@@ -104,6 +104,9 @@ struct chain_evidence {
 	uint64_t syncs;			/* idle points of the device, for the mean period of a batch */
 };
 
+/* Add the figures of the windows; what is of the process stays. */
+void chain_evidence_add(struct chain_evidence *to, const struct chain_evidence *from);
+
 enum severity { SEVERITY_NONE = 0, SEVERITY_LOW = 1, SEVERITY_MEDIUM = 2, SEVERITY_HIGH = 3 };
 const char *severity_name(enum severity s);	/* "LOW", "MEDIUM", "HIGH" */
 
@@ -118,8 +121,7 @@ struct chain {
 	enum cause_kind verdict;
 	uint64_t explained;
 	bool outside;				/* most of it was taken outside the tree */
-	bool harmless;				/* nothing on the host is to be put right */
-	bool guess;
+	bool harmless;				/* nothing on the host is to be put right: see findings.h */
 	struct effect *effects; size_t effect_count;	/* most lost first */
 	struct cause *causes; size_t cause_count;	/* most ns first */
 	struct chain_account account;

@@ -124,25 +124,6 @@ const char *chain_headline(const struct report *r, const struct chain *c, char *
 	return buf;
 }
 
-/* A chain is harmless as a whole or not at all, so any of its causes tells. */
-bool chain_harmless(const struct chain *c)
-{
-	bool call = c->effect_count && c->effects[0].kind == EFFECT_SLOW_CALL;
-
-	if (c->harmless)
-		return true;
-	for (size_t i = 0; i < c->cause_count; i++) {
-		const struct cause *cause = &c->causes[i];
-
-		if (cause->kind == CAUSE_DEVICE || cause->kind == CAUSE_INITIALISATION ||
-		    cause->kind == CAUSE_EXTERNAL)
-			return true;
-		if ((cause->kind == CAUSE_SLEEP || cause->kind == CAUSE_NETWORK) && !cause->hops && !call)
-			return true;
-	}
-	return false;
-}
-
 /* ------------------------------------------------------------------ what cannot be told */
 
 const char *cannot_name(enum cannot_reason reason)

@@ -6,7 +6,6 @@
 #include "chain_text.h"
 #include "fmt.h"
 
-#define CULPRITS_MAX 256	/* told apart; what comes after them is summed */
 
 uint64_t chain_class_ns(const struct chain *c, enum cause_kind kind)
 {
@@ -84,29 +83,11 @@ void shares_round(const uint64_t *parts, size_t count, unsigned int whole, unsig
 	}
 }
 
-static bool same_culprit(const struct report *r, const struct cause *a, const struct cause *b)
+/* Causes come most first, processes of one name joined: see finding_join_names(). */
+size_t chain_culprits(const struct chain *c, enum cause_kind kind, const struct cause **out, size_t max,
+		      size_t *more, uint64_t *rest)
 {
-	const struct process *p = &r->tasks.processes[a->process], *q = &r->tasks.processes[b->process];
-
-	if (a->kind != b->kind || !a->process != !b->process)
-		return false;
-	return a->process == b->process || (!p->in_tree && !q->in_tree && !strcmp(p->name, q->name));
-}
-
-static int by_culprit_ns(const void *a, const void *b)
-{
-	const struct culprit *x = a, *y = b;
-
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return (x->cause > y->cause) - (x->cause < y->cause);
-}
-
-size_t chain_culprits(const struct report *r, const struct chain *c, enum cause_kind kind,
-		      struct culprit *out, size_t max, size_t *more, uint64_t *rest)
-{
-	struct culprit all[CULPRITS_MAX];
-	size_t n = 0, k;
+	size_t n = 0;
 
 	*more = 0;
 	*rest = 0;
@@ -115,36 +96,24 @@ size_t chain_culprits(const struct report *r, const struct chain *c, enum cause_
 
 		if (kind != CAUSE_LIMIT && (cause->kind != kind || cause->process == TASKS_UNKNOWN))
 			continue;
-		for (k = 0; k < n && !same_culprit(r, all[k].cause, cause); k++)
-			;
-		if (k == n && n < CULPRITS_MAX)
-			all[n++] = (struct culprit){ .cause = cause };
-		if (k < n) {
-			all[k].ns += cause->ns;
-			all[k].processes++;
+		if (n < max) {
+			out[n++] = cause;
 		} else {
-			++*more;
+			*more += cause->processes;
 			*rest += cause->ns;
 		}
 	}
-	qsort(all, n, sizeof(*all), by_culprit_ns);
-	for (k = max; k < n; k++) {
-		*more += all[k].processes;
-		*rest += all[k].ns;
-	}
-	n = n < max ? n : max;
-	memcpy(out, all, n * sizeof(*all));
 	return n;
 }
 
-const char *culprit_label(const struct report *r, const struct chain *c, const struct culprit *who,
+const char *culprit_label(const struct report *r, const struct chain *c, const struct cause *who,
 			  char *buf, size_t size)
 {
 	char name[64];
 
 	if (who->processes < 2)
-		return chain_label(r, c, who->cause->process, who->cause->thread, buf, size);
-	fmt_text(name, sizeof(name), r->tasks.processes[who->cause->process].name, 20);
-	snprintf(buf, size, "%s (%zu processes)", name, who->processes);
+		return chain_label(r, c, who->process, who->thread, buf, size);
+	fmt_text(name, sizeof(name), r->tasks.processes[who->process].name, 20);
+	snprintf(buf, size, "%s (%u processes)", name, who->processes);
 	return buf;
 }

@@ -37,11 +37,6 @@ const char *chain_moment(const struct recording *r, uint64_t ts, char *buf, size
 /* "cudaMemcpyAsync"; of a gap "cudaLaunchKernel -> cudaMemcpyAsync". */
 const char *effect_place(const struct effect *e, char *buf, size_t size);
 const char *chain_headline(const struct report *r, const struct chain *c, char *buf, size_t size);
-/*
- * Nothing to be put right on the host: the device was busy, work had not begun, it waited for
- * something outside the job, or the feeding thread itself slept or waited for the network outside a call.
- */
-bool chain_harmless(const struct chain *c);
 /* Why nothing can be said, and how to record it. */
 const char *cannot_text(const struct report *r, const struct cannot_tell *t, char *buf, size_t size);
 const char *cannot_name(enum cannot_reason reason);
@@ -55,15 +50,13 @@ uint64_t chain_class_ns(const struct chain *c, enum cause_kind kind);
 const struct cause *chain_cause(const struct chain *c, enum cause_kind kind);
 
 /*
- * Who took the time of a kind (or of all, with CAUSE_LIMIT), most first; processes outside the
- * tree of one name are one.
+ * The causes of a kind that somebody is known for (or all causes, with CAUSE_LIMIT), most first, at
+ * most max. *more: how many processes there are beyond them; *rest: their ns.
  */
-struct culprit { const struct cause *cause; uint64_t ns; size_t processes; };
-/* At most max; *more: how many there are beyond them, *rest: their ns. Of one kind, nobody is left out. */
-size_t chain_culprits(const struct report *r, const struct chain *c, enum cause_kind kind,
-		      struct culprit *out, size_t max, size_t *more, uint64_t *rest);
+size_t chain_culprits(const struct chain *c, enum cause_kind kind, const struct cause **out, size_t max,
+		      size_t *more, uint64_t *rest);
 /* "worker 1", "hog 1234", "cc1 (48 processes)". */
-const char *culprit_label(const struct report *r, const struct chain *c, const struct culprit *who,
+const char *culprit_label(const struct report *r, const struct chain *c, const struct cause *who,
 			  char *buf, size_t size);
 
 /* parts as shares of whole (100, 1000), rounded so that they add up to it: largest remainder. */

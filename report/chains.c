@@ -126,7 +126,6 @@ static int find_lossy(struct loader *l)
 
 static int open_blame(struct loader *l)
 {
-	const char *arch = recording_fact(&l->report->recording, "host.arch");
 	int ret = find_lossy(l);
 
 	if (!ret)
@@ -135,7 +134,7 @@ static int open_blame(struct loader *l)
 		return ret;
 	l->blame = (struct blame){
 		.timeline = &l->timeline, .tasks = &l->report->tasks, .roles = &l->report->roles,
-		.windows = &l->windows, .aarch64 = arch && !strcmp(arch, "aarch64"),
+		.windows = &l->windows,
 		.lossy = l->lossy, .lossy_count = l->lossy_count, .steal = &l->steal,
 	};
 	ret = timeline_open(&l->timeline, &l->report->recording, &l->report->tasks, &l->report->procs);
@@ -362,7 +361,6 @@ static int finish_draft(struct loader *l, struct draft *d)
 	c->verdict = v.kind;
 	c->explained = v.explained;
 	c->outside = v.outside;
-	c->guess = v.guess;
 	add_limits(l, c);
 	return 0;
 }

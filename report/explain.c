@@ -66,12 +66,6 @@ static int find_call(struct explainer *e, const char *operation, uint64_t at, st
 	return ret;
 }
 
-static bool synchronises(const struct operation *o)
-{
-	return o->category == CATEGORY_SYNC || ((o->category == CATEGORY_COPY || o->category == CATEGORY_SET) &&
-						o->flags & OPERATION_FLAG_SYNC);
-}
-
 static void keep(void *context, const struct stretch *s)
 {
 	struct explainer *e = context;
@@ -137,13 +131,11 @@ static int explain_part(struct explainer *e, const struct window_span *span, boo
 static int open_parts(struct explainer *e)
 {
 	struct report *r = e->report;
-	const char *arch = recording_fact(&r->recording, "host.arch");
 	int ret = windows_open(&e->spans, &r->recording, &r->tasks, &r->latency);
 
 	e->one = (struct windows){ .groups = &e->group, .group_count = 1 };
 	e->blame = (struct blame){
 		.timeline = &e->timeline, .tasks = &r->tasks, .roles = &r->roles, .windows = &e->one,
-		.aarch64 = arch && !strcmp(arch, "aarch64"),
 	};
 	if (!ret)
 		ret = timeline_open(&e->timeline, &r->recording, &r->tasks, &r->procs);
@@ -190,7 +182,7 @@ int chains_explain(struct explanation *x, struct report *r, const char *operatio
 	};
 	e.group = (struct window_group){
 		.kind = EFFECT_SLOW_CALL, .thread = f.thread, .process = f.process,
-		.operation = f.operation, .synchronising = synchronises(f.operation), .p50 = x->p50,
+		.operation = f.operation, .synchronising = window_operation_waits(f.operation), .p50 = x->p50,
 	};
 	ret = explain_parts(&e);
 	finding_sort(&e.causes);

@@ -243,21 +243,11 @@ static void fill_accounts(struct finding f[2], uint64_t lost, const struct share
 
 static void fill_evidence(struct finding *f, const struct group_tally *t)
 {
-	struct chain_evidence *e = &f->evidence;
-
-	e->windows = t->slow.windows;
-	e->window_ns = t->slow.ns;
-	e->switches = t->switches;
-	e->page_events = t->slow.page_events;
-	e->pages = t->slow.pages;
-	e->major_faults = t->major_faults;
-	e->reclaims = t->reclaims;
-	e->reclaim_ns = t->reclaim_ns;
-	e->migrations = t->migrations;
-	e->births = t->births;
-	e->cpu_time = t->cpu_time;
-	e->busy = t->busy;
-	e->runnable = t->runnable;
+	f->evidence = t->evidence;
+	f->evidence.windows = t->slow.windows;
+	f->evidence.window_ns = t->slow.ns;
+	f->evidence.page_events = t->slow.page_events;
+	f->evidence.pages = t->slow.pages;
 }
 
 /* What both parts of a group share. */
@@ -312,23 +302,6 @@ static void add_account(struct chain_account *to, const struct chain_account *fr
 	to->clamped += from->clamped;
 }
 
-static void add_evidence(struct chain_evidence *to, const struct chain_evidence *from)
-{
-	to->windows += from->windows;
-	to->window_ns += from->window_ns;
-	to->switches += from->switches;
-	to->page_events += from->page_events;
-	to->pages += from->pages;
-	to->major_faults += from->major_faults;
-	to->reclaims += from->reclaims;
-	to->reclaim_ns += from->reclaim_ns;
-	to->migrations += from->migrations;
-	to->births += from->births;
-	to->cpu_time += from->cpu_time;
-	to->busy += from->busy;
-	to->runnable += from->runnable;
-}
-
 /* effect: the window's place among to's effects. */
 static void add_worst(struct finding *to, const struct chain_window *window, uint32_t effect)
 {
@@ -362,7 +335,7 @@ int finding_add(struct finding *to, const struct finding *from)
 	to->harmless = from->harmless;
 	to->lossy += from->lossy;
 	add_account(&to->account, &from->account);
-	add_evidence(&to->evidence, &from->evidence);
+	chain_evidence_add(&to->evidence, &from->evidence);
 	for (size_t i = 0; i < from->effect_count && !ret; i++)
 		ret = add_effect(to, &from->effects[i]);
 	for (size_t i = 0; i < from->cause_count && !ret; i++)
@@ -527,7 +500,6 @@ struct verdict finding_verdict(const struct finding *f, const struct tasks *t, c
 	}
 	if (!v.kind)
 		judge_name(&v, f);
-	v.guess = v.kind == CAUSE_LOCK_GUESS;
 	if (v.kind)
 		name_culprit(&v, f, of_kind, t, r);
 	return v;

@@ -43,7 +43,7 @@ void finding_release(struct finding *f);
 struct verdict {
 	enum cause_kind kind;		/* CAUSE_NONE: nothing explains half */
 	uint64_t explained;
-	bool outside, guess;
+	bool outside;
 	const char *name;		/* of who took most of it; "" where that is not the point */
 	bool workers;			/* it was workers of the process: their numbers do not matter */
 };

@@ -47,16 +47,16 @@ static void print_account(const struct chain *c, FILE *out)
 	print_wrapped(out, 11, INDENT "account: %s", text);
 }
 
-static const char *who_text(const struct report *r, const struct chain *c, const struct culprit *who,
+static const char *who_text(const struct report *r, const struct chain *c, const struct cause *who,
 			    char *buf, size_t size)
 {
 	struct words w;
 	char text[CHAIN_NAME];
 
 	words_begin(&w, buf, size);
-	words_add(&w, "%s", chain_who(r, c, who->cause, text, sizeof(text)));
+	words_add(&w, "%s", chain_who(r, c, who, text, sizeof(text)));
 	if (who->processes > 1)
-		words_add(&w, " x %zu", who->processes);
+		words_add(&w, " x %u", who->processes);
 	return buf;
 }
 
@@ -80,25 +80,25 @@ void print_causes(const struct report *r, const struct chain *c, FILE *out)
 		{ "who", GRID_SHRINK }, { "hops", GRID_RIGHT },
 	};
 	static const char *const others[] = { "the others", "unrecorded", "unexplained" };
-	struct culprit who[CAUSES_SHOWN];
+	const struct cause *who[CAUSES_SHOWN];
 	uint64_t parts[CAUSES_SHOWN + 3] = { 0 }, known = 0;
 	unsigned int shares[CAUSES_SHOWN + 3];
 	char name[CHAIN_NAME], hops[FMT_SIZE];
-	size_t more, n = chain_culprits(r, c, CAUSE_LIMIT, who, CAUSES_SHOWN, &more, &known);
+	size_t more, n = chain_culprits(c, CAUSE_LIMIT, who, CAUSES_SHOWN, &more, &known);
 	struct grid t;
 
 	parts[n] = known;
 	for (size_t i = 0; i < n; i++)
-		known += parts[i] = who[i].ns;
+		known += parts[i] = who[i]->ns;
 	parts[n + 1] = c->account.unrecorded;
 	known += c->account.unrecorded;
 	parts[n + 2] = c->lost > known ? c->lost - known : 0;
 	shares_round(parts, n + 3, 1000, shares);
 	grid_init(&t, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t i = 0; i < n; i++) {
-		snprintf(hops, sizeof(hops), "%u", who[i].cause->hops);
-		add_cause_row(&t, shares[i], parts[i], cause_kind_name(who[i].cause->kind),
-			      who_text(r, c, &who[i], name, sizeof(name)), hops);
+		snprintf(hops, sizeof(hops), "%u", who[i]->hops);
+		add_cause_row(&t, shares[i], parts[i], cause_kind_name(who[i]->kind),
+			      who_text(r, c, who[i], name, sizeof(name)), hops);
 	}
 	for (size_t i = n; i < n + 3; i++)
 		if (parts[i])

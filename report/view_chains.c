@@ -169,17 +169,17 @@ static void print_cuda_line(const struct report *r, const struct chain *c, FILE 
 static void add_names(struct words *w, const struct report *r, const struct chain *c,
 		      enum cause_kind kind, size_t max)
 {
-	struct culprit who[NAMES_SHOWN];
+	const struct cause *who[NAMES_SHOWN];
 	size_t more, n;
 	uint64_t rest;
 	char name[CHAIN_NAME];
 
-	n = chain_culprits(r, c, kind, who, max, &more, &rest);
-	if (!n || (n == 1 && who[0].cause->process == c->process && !who[0].cause->hops))
+	n = chain_culprits(c, kind, who, max, &more, &rest);
+	if (!n || (n == 1 && who[0]->process == c->process && !who[0]->hops))
 		return;
 	for (size_t i = 0; i < n; i++)
 		words_add(w, "%s%s %u %%", i ? ", " : " (",
-			  culprit_label(r, c, &who[i], name, sizeof(name)), percent(who[i].ns, c->lost));
+			  culprit_label(r, c, who[i], name, sizeof(name)), percent(who[i]->ns, c->lost));
 	if (percent(rest, c->lost))
 		words_add(w, ", %zu more %u %%", more, percent(rest, c->lost));
 	words_add(w, ")");
@@ -256,7 +256,7 @@ static const struct chain *largest(const struct chains *c, bool harmless)
 	const struct chain *most = NULL;
 
 	for (size_t i = 0; i < c->small_count; i++)
-		if (chain_harmless(&c->small[i]) == harmless && (!most || c->small[i].lost > most->lost))
+		if (c->small[i].harmless == harmless && (!most || c->small[i].lost > most->lost))
 			most = &c->small[i];
 	return most;
 }

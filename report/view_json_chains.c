@@ -75,6 +75,7 @@ static void put_causes(const struct report *r, const struct chain *c, struct jso
 		json_uint(j, "ns", cause->ns);
 		json_uint(j, "hops", cause->hops);
 		put_path(r, cause, j);
+		json_uint(j, "processes", cause->processes);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -154,7 +155,7 @@ static void put_chain(const struct report *r, const struct chain *c, struct json
 	put_words(r, c, j);
 	json_string(j, "verdict", c->verdict ? cause_kind_name(c->verdict) : "none");
 	json_ratio(j, "explained", c->explained, c->lost);
-	json_bool(j, "guess", c->guess);
+	json_bool(j, "guess", c->verdict == CAUSE_LOCK_GUESS);
 	json_bool(j, "outside", c->outside);
 	put_effects(r, c, j);
 	put_account(&c->account, j);

@@ -83,6 +83,9 @@ struct feeding {
 	bool provable;		/* syncs > 0: whether the device ran out of work can be told */
 };
 
+/* Whether a call waits for the device: a synchronise, or a synchronous copy or set. */
+bool window_operation_waits(const struct operation *o);
+
 struct windows {
 	struct window_group *groups; size_t group_count, group_capacity;
 	struct window_span *spans; size_t span_count, span_capacity;

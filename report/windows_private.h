@@ -74,8 +74,6 @@ void window_calls_clear(struct window_calls *c);
 /* As malloc(), but what is large lies in huge pages where the system has them. */
 void *window_buffer(size_t size);
 const struct operation *window_operation(const struct window_calls *c, uint32_t place);
-/* Its calls wait for the device. */
-bool window_operation_waits(const struct operation *o);
 
 /* --- windows_walk.c */
 

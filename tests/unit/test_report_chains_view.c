@@ -215,6 +215,7 @@ static void test_quiet(void)
 	free(text);
 	device = c;
 	device.lost = 600000;
+	device.harmless = true;
 	device.verdict = waits.kind = CAUSE_DEVICE;
 	device.causes = &waits;
 	show(NULL, 0, &device, 1);
