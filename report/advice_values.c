@@ -6,6 +6,7 @@
 #include "fmt.h"
 #include "words.h"
 
+#define STRANGERS_PERCENT 5
 #define CULPRITS 3
 
 bool subject_is_worker(const struct subject *s, uint32_t process)
@@ -157,6 +158,28 @@ static bool value_direct(const struct subject *s, char *buf)
 	strcpy(buf, "index it directly, without workers");
 	return s->kind == s->c->verdict && s->c->evidence.workers && s->c->effect_count &&
 	       s->c->effects[0].kind == EFFECT_STARVATION;
+}
+
+/* Beside the job's own: what others took of the lost time by running, and who most, from STRANGERS_PERCENT. */
+static bool value_strangers(const struct subject *s, char *buf)
+{
+	const struct cause *most = NULL;
+	char share[FMT_SIZE], name[CHAIN_NAME];
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < s->c->cause_count; i++) {
+		const struct cause *cause = &s->c->causes[i];
+
+		if (cause->kind != CAUSE_CPU_CONTENTION || s->r->tasks.processes[cause->process].in_tree)
+			continue;
+		most = most ? most : cause;
+		ns += cause->ns;
+	}
+	if (!most || ns / STRANGERS_PERCENT < s->c->lost / 100)
+		return false;
+	snprintf(buf, ADVICE_VALUE, "%s, most of it %s", fmt_percent(share, ns, s->c->lost),
+		 culprit_label(s->r, s->c, most, name, sizeof(name)));
+	return true;
 }
 
 /* Where there could be fewer, and still some. */
@@ -343,6 +366,7 @@ static const struct placeholder {
 	{ "main", value_main }, { "who", value_who }, { "pid", value_pid },
 	{ "actor", value_actor }, { "tid", value_tid }, { "culprits", value_culprits },
 	{ "outsider", value_outsider }, { "direct", value_direct },
+	{ "strangers", value_strangers },
 	{ "path", value_path }, { "workers", value_workers },
 	{ "worker_count", value_worker_count }, { "cpus", value_cpus }, { "fewer", value_fewer },
 	{ "busy", value_busy }, { "quota", value_quota }, { "throttled", value_throttled },

@@ -104,6 +104,7 @@ static void blame(uint32_t pid)
 static void test_workers(void)
 {
 	struct chain c = chain_of(&r, &effect, &cause);
+	struct cause two[2];
 	struct advice a;
 
 	blame(21);
@@ -111,6 +112,17 @@ static void test_workers(void)
 	c.evidence.allowed_cpus = 4;
 	a = of(&c);
 	HAS(a.cause, "4 workers and main compete for 4 CPUs (100.0 % of the lost time)");
+	/* What strangers took beside them is not the workers'. */
+	two[0] = two[1] = cause;
+	two[0].ns = 150000;
+	two[1].ns = 50000;
+	two[1].process = chain_process(&r, 40);
+	two[1].thread = chain_thread(&r, 40);
+	c.causes = two;
+	c.cause_count = 2;
+	HAS(of(&c).cause, "compete for 4 CPUs; processes outside the tree took 25.0 %, most of it hog 40 (");
+	c.causes = &cause;
+	c.cause_count = 1;
 	HAS(a.fix, "num_workers=3 or fewer");
 	LACKS(a.fix, "persistent_workers");
 	c.evidence.births = 8;
