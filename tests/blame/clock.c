@@ -80,14 +80,12 @@ void clock_run(struct clock_run *r, const char *name)
 	r->last = t;
 }
 
-void clock_stolen(uint64_t start, uint64_t end)
+void clock_stolen(struct clock_piece *p, uint64_t start, uint64_t end)
 {
-	static uint64_t usual = UINT64_MAX;
-	static long switches;
-	if (end - start < usual)
-		usual = end - start;
-	if (end - start > usual + CLOCK_BREAK_NS && !has_switched(&switches))
-		clock_note("stolen", start + usual, end);
+	if (!p->least || end - start < p->least)
+		p->least = end - start;
+	if (end - start > p->least + CLOCK_BREAK_NS && !has_switched(&p->switches))
+		clock_note("stolen", start + p->least, end);
 }
 
 static uint64_t cpu_now(void)

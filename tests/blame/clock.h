@@ -32,7 +32,11 @@ void clock_run(struct clock_run *r, const char *name);
  * The same of a piece of work of always the same kind and length, in one thread: noted as "stolen"
  * is what it took beyond its least, where the thread has not switched since it was last asked.
  */
-void clock_stolen(uint64_t start, uint64_t end);
+struct clock_piece {
+	uint64_t least;
+	long switches;
+};
+void clock_stolen(struct clock_piece *p, uint64_t start, uint64_t end);
 /* Use cpu_ns of this thread's own CPU time, or run until told to stop; what it ran is noted. */
 void clock_busy(uint64_t cpu_ns, const char *name);
 void clock_stop_on(int number);

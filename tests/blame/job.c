@@ -72,8 +72,10 @@ static void memory_open(void)
 
 static void copy(long batch)
 {
+	static struct clock_piece copies;
 	static uint64_t used;
 	char *to = target;
+	uint64_t start = now_ns();
 	if (job.copy == 0)
 		return;
 	if (job.fresh_every && batch % job.fresh_every == 0 && used + job.copy <= FRESH_BYTES) {
@@ -81,6 +83,8 @@ static void copy(long batch)
 		used += job.copy;
 	}
 	cudaMemcpyAsync(to, source, job.copy, HOST_TO_DEVICE, NULL);
+	if (!job.fresh_every)
+		clock_stolen(&copies, start, now_ns());
 	delays_note();
 }
 
@@ -139,13 +143,14 @@ static void gap(long batch)
 
 static void feed(long batch)
 {
+	static struct clock_piece launch;
 	long launches = job.launches + (due(batch, job.burst_every) ? job.bursts : 0);
 	copy(batch);
 	for (long i = 0; i < launches; i++) {
 		uint64_t start = now_ns();
 		cudaLaunchKernel(feed, one, one, NULL, 0, NULL);
 		if (!job.rare_every)
-			clock_stolen(start, now_ns());
+			clock_stolen(&launch, start, now_ns());
 		delays_note();
 	}
 	cudaStreamSynchronize(NULL);

@@ -134,8 +134,9 @@ def slow_disk(case, planted):
     disk, group = case.disk(), case.group("blkio")
     if planted:
         group.rate("read", disk.number, 8 << 20)
-    job(case, "-workers", 1, "-make", 300 if planted else 100, "-read", 65536, "-file", disk.path,
-        "-n", 100 if planted else 150, enter=group.enter)
+    work = (300, "-read", 65536, "-n", 100) if planted else (
+        100, "-read", 16384, "-n", 150, "-prefetch", 8)
+    job(case, "-workers", 1, "-make", *work, "-file", disk.path, enter=group.enter)
 
 
 def sleeping_worker(case, planted):

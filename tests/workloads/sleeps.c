@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A thread for each way to sleep, each so many times: sleeps [-n ROUNDS] [-f FILE]. Prints for each
- * its thread, the system call it sleeps in, and the thread and system call that wake it (0: an
- * interrupt does). FILE, of 4 MiB or more, is read past the page cache, and through it by mmap.
+ * its thread, the system call it sleeps in, the thread and system call that wake it (0: an interrupt
+ * does), and a system call of its preparations, in which it may sleep too. FILE, of 4 MiB or more, is
+ * read past the page cache, and through it by mmap.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -190,8 +191,9 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread, NULL, sleeper, w))
 			die("pthread_create");
 		pthread_join(thread, NULL);
-		printf("{\"way\": \"%s\", \"tid\": %d, \"waker\": %d, \"syscall\": %ld, \"waker_syscall\": %ld}\n",
+		printf("{\"way\": \"%s\", \"tid\": %d, \"waker\": %d, \"syscall\": %ld, \"waker_syscall\": %ld,",
 		       w->name, w->tid, w->partner, w->syscall, w->waker_syscall);
+		printf(" \"prepares\": %ld}\n", w->sleep == sleep_fault ? (long)SYS_fadvise64 : -1);
 	}
 	return 0;
 }
