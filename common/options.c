@@ -24,7 +24,8 @@ struct parser {
 
 static bool takes_value(const struct option_row *row)
 {
-	return row->type == OPTION_STRING || row->type == OPTION_SIZE || row->type == OPTION_UINT;
+	return row->type == OPTION_STRING || row->type == OPTION_LIST ||
+	       row->type == OPTION_SIZE || row->type == OPTION_UINT;
 }
 
 static bool may_take_value(const struct option_row *row)
@@ -202,8 +203,20 @@ static int parse_number(struct parser *p, const struct option_row *row, const ch
 	return 0;
 }
 
+static int add_to_list(struct parser *p, const struct option_row *row, char *value)
+{
+	struct option_list *list = row->value;
+
+	if (list->count == OPTION_LIST_MAX)
+		return bad_value(p, row, value, "given too often");
+	list->values[list->count++] = value;
+	return 0;
+}
+
 static int store_value(struct parser *p, const struct option_row *row, char *value)
 {
+	if (row->type == OPTION_LIST)
+		return add_to_list(p, row, value);
 	if (row->type != OPTION_STRING && row->type != OPTION_OPTIONAL)
 		return parse_number(p, row, value);
 	*(const char **)row->value = value;
@@ -392,9 +405,12 @@ char *options_list(const struct option_row *rows)
 		return NULL;
 	for (; rows->name; rows++) {
 		char letter[2] = { rows->short_name, 0 };
+		bool may = may_take_value(rows);
 
-		fprintf(f, "%s\t%s\t%s\n", rows->name, letter,
-			!may_take_value(rows) ? "" : rows->argument ? rows->argument : "VALUE");
+		fprintf(f, "%s\t%s\t%s\t%s\t%s\n", rows->name, letter,
+			!may ? "" : rows->argument ? rows->argument : "VALUE",
+			!may ? "none" : takes_value(rows) ? "needed" : "optional",
+			rows->help ? rows->help : "");
 	}
 	if (fclose(f)) {
 		free(text);

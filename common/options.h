@@ -5,7 +5,7 @@
  * Command lines as tables. One row per option; parsing, --help, completion and the check of the
  * man pages all come from the same rows. GNU style: --name=value, --name value, -n value, -nvalue,
  * combined short flags, "--" ends options. Long names are never abbreviated. Of an option given
- * twice the last one counts. A word that is "--" is never taken as the value of an option.
+ * twice the last one counts, but for lists. A word that is "--" is never taken as the value of an option.
  *
  * Every program also understands --list-options, which is in no table and not in --help.
  */
@@ -18,11 +18,15 @@ enum option_type {
 	OPTION_FLAG,		/* bool *: set to true */
 	OPTION_STRING,		/* const char **: points into argv */
 	OPTION_OPTIONAL,	/* const char **: "" without a value; one is given by --name=value only */
+	OPTION_LIST,		/* struct option_list *: each time it is given one more */
 	OPTION_SIZE,		/* uint64_t *: bytes, K/M/G of 1,024 */
 	OPTION_UINT,		/* uint64_t * */
 	OPTION_HELP,		/* bool *, or NULL */
 	OPTION_VERSION,		/* bool *, or NULL */
 };
+
+#define OPTION_LIST_MAX 32
+struct option_list { const char *values[OPTION_LIST_MAX]; size_t count; };
 
 struct option_row {
 	const char *name;	/* long name without dashes; NULL ends the table */
@@ -64,6 +68,9 @@ char *options_help(const struct option_usage *usage, const struct option_row *ro
  * ignored: what "did you mean" hints go by. UINT_MAX when either is too long to be a typed name.
  */
 unsigned int options_distance(const char *a, size_t a_length, const char *b);
-/* "name<TAB>short<TAB>argument" a line, malloc'd: what completion and check-manpages read. */
+/*
+ * "name<TAB>short<TAB>argument<TAB>none|needed|optional<TAB>help" a line, malloc'd: what completion
+ * and the checks in tools/ read. The fourth is about the argument.
+ */
 char *options_list(const struct option_row *rows);
 #endif

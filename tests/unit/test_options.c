@@ -184,9 +184,17 @@ static void test_requests(void)
 	o = parse(true, "--list-options");
 	CHECK(o->rc == OPTIONS_LIST);
 	text = options_answer(o->rc, &usage, o->rows);
-	CHECK(text && !strcmp(text, "output\to\tFILE\nforce\tf\t\nquiet\tq\t\nbuffer\t\tSIZE\n"
-			      "count\tn\tN\nstrict\ts\tLEVEL\n"
-			      "room\t\tSIZE\nshare-of-the-whole\t\tSIZE\nhelp\th\t\nversion\tV\t\n"));
+	CHECK(text && !strcmp(text, "output\to\tFILE\tneeded\twrite to FILE\n"
+			      "force\tf\t\tnone\toverwrite\n"
+			      "quiet\tq\t\tnone\tsay less\n"
+			      "buffer\t\tSIZE\tneeded\tbytes\n"
+			      "count\tn\tN\tneeded\thow many\n"
+			      "strict\ts\tLEVEL\toptional\thow strict\n"
+			      "room\t\tSIZE\tneeded\troom\n"
+			      "share-of-the-whole\t\tSIZE\tneeded\t"
+			      "how much of all that there is goes to it\n"
+			      "help\th\t\tnone\tthis text\n"
+			      "version\tV\t\tnone\tthe version\n"));
 	free(text);
 
 	o = parse(false, "-qV");
