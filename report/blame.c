@@ -97,16 +97,9 @@ static bool spend(struct blame_window *w)
 	return w->budget && w->budget--;
 }
 
-static bool by_disk(const struct timeline_row *back)
+static enum wake_cause wake_of(const struct blame_window *w, const struct piece *p)
 {
-	return back->next_flags & NEXT_FLAG_IO_WAIT || back->waker_vector == VECTOR_BLOCK ||
-	       back->waker_vector == VECTOR_IRQ_POLL;
-}
-
-static bool by_timer(const struct timeline_row *back)
-{
-	return back->waker_vector == VECTOR_TIMER || back->waker_vector == VECTOR_HRTIMER ||
-	       back->waker_vector == VECTOR_HARD_TIMER;
+	return timeline_wake(w->timeline, w->blame->aarch64, p->back);
 }
 
 /* The part of [start, end) in which the thread was reclaiming memory. */
@@ -153,24 +146,6 @@ static bool in_window(const struct blame_window *w, uint64_t ts)
 	return ts >= w->window->whole_start && ts < w->window->whole_end;
 }
 
-/* When the thread, after its first run, first waited for another thread; UINT64_MAX: not in this span. */
-static uint64_t find_first_wait(struct blame_window *w, uint32_t thread, uint64_t birth)
-{
-	const struct timeline *tl = w->timeline;
-	bool ran = false;
-	struct piece_cursor c;
-	struct piece p;
-
-	pieces_begin(&c, tl, thread, birth > tl->start ? birth : tl->start, tl->end, NULL);
-	while (spend(w) && pieces_next(&c, &p)) {
-		if (p.state == PIECE_BLOCKED && ran && p.back->waker_context == WAKER_TASK &&
-		    !(p.back->next_flags & NEXT_FLAG_IO_WAIT))
-			return p.start;
-		ran |= p.state == PIECE_RUNNING;
-	}
-	return UINT64_MAX;
-}
-
 /* Whether the thread does not wait any more from ts on until it ends. */
 static bool last_run(struct blame_window *w, uint32_t thread, uint64_t ts, uint64_t end)
 {
@@ -195,14 +170,8 @@ static bool starting_up(struct blame_window *w, uint32_t thread, const struct pi
 
 	if (!is_worker(w, process))
 		return false;
-	if (p->born && in_window(w, p->birth)) {
-		if (w->new_worker != thread) {
-			w->new_worker = thread;
-			w->first_wait = find_first_wait(w, thread, p->birth);
-		}
-		if (piece->start < w->first_wait)
-			return true;
-	}
+	if (p->born && in_window(w, p->birth) && piece->start < w->blame->procs->threads[thread].first_wait)
+		return true;
 	return p->end && in_window(w, p->end) && piece->end <= p->end &&
 	       last_run(w, thread, piece->end, p->end);
 }
@@ -363,7 +332,7 @@ static enum after_timeout after_timeout(struct blame_window *w, uint32_t thread,
 	for (unsigned int i = 0; i < PIECES_AHEAD && spend(w) && pieces_next(&c, &next); i++) {
 		if (next.state == PIECE_RUNNING && next.end - next.start > BLAME_SYNC_TAIL)
 			return AFTER_RAN;
-		if (next.state != PIECE_BLOCKED || by_timer(next.back))
+		if (next.state != PIECE_BLOCKED || timeline_by_timer(next.back))
 			continue;
 		*woken = next.back;
 		return next.back->open ? AFTER_NOTHING : AFTER_WOKEN;
@@ -453,50 +422,36 @@ static void take_waker(struct blame_window *w, uint32_t depth, const struct piec
 	follow(w, depth + 1, waker, p->start, p->end);
 }
 
-/*
- * Whether current, which the network's softirq interrupted, sent what arrived: over the loopback
- * it is in the very call. Outsiders may have been interrupted in a write of their own.
- */
-static bool is_sender(const struct blame_window *w, const struct timeline_row *back)
-{
-	return back->waker > TASKS_IDLE && back->waker_syscall && process_at(w, back->waker)->in_tree &&
-	       syscall_class(w->blame->aarch64, back->waker_syscall - 1u) == SYSCALL_SEND;
-}
-
-static void take_interrupt(struct blame_window *w, uint32_t depth, const struct piece *p)
-{
-	const struct timeline_row *back = p->back;
-	bool asleep = back->syscall &&
-		      syscall_class(w->blame->aarch64, back->syscall - 1u) == SYSCALL_SLEEP;
-
-	if (by_disk(back))
-		end_here(w, depth, p, CAUSE_DISK, TASKS_NONE);
-	else if (back->waker_vector == VECTOR_NET_RX && is_sender(w, back))
-		take_waker(w, depth, p);
-	else if (back->waker_vector == VECTOR_NET_RX || back->waker_vector == VECTOR_NET_TX)
-		end_here(w, depth, p, CAUSE_NETWORK, TASKS_NONE);
-	else if (by_timer(back) || (back->waker_vector == VECTOR_UNKNOWN && asleep))
-		take_timer(w, depth, p);
-	else
-		end_here(w, depth, p, in_call(w, depth) && back->waker_vector != VECTOR_UNKNOWN ? CAUSE_DEVICE :
-			 CAUSE_NONE, TASKS_NONE);
-}
-
 /* Asleep until somebody or something ended it. */
 static void take_blocked(struct blame_window *w, uint32_t depth, const struct piece *p)
 {
 	const struct timeline_row *back = p->back;
+	bool device = in_call(w, depth) && back->waker_vector != VECTOR_UNKNOWN;
 
-	if (reclaiming(w, w->path[depth], p->start, p->end) * 2 > p->end - p->start || back->open)
+	if (reclaiming(w, w->path[depth], p->start, p->end) * 2 > p->end - p->start || back->open) {
 		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
-	else if (by_disk(back))
+		return;
+	}
+	switch (wake_of(w, p)) {
+	case WAKE_DISK:
 		end_here(w, depth, p, CAUSE_DISK, TASKS_NONE);
-	else if (back->waker_context == WAKER_TASK)
+		break;
+	case WAKE_THREAD:
 		take_waker(w, depth, p);
-	else if (back->waker_context == WAKER_SOFTIRQ || back->waker_context == WAKER_HARDIRQ)
-		take_interrupt(w, depth, p);
-	else
+		break;
+	case WAKE_NETWORK:
+		end_here(w, depth, p, CAUSE_NETWORK, TASKS_NONE);
+		break;
+	case WAKE_TIMER:
+		take_timer(w, depth, p);
+		break;
+	case WAKE_INTERRUPT:
+		end_here(w, depth, p, device ? CAUSE_DEVICE : CAUSE_NONE, TASKS_NONE);
+		break;
+	case WAKE_UNKNOWN:
 		end_here(w, depth, p, CAUSE_NONE, TASKS_NONE);
+		break;
+	}
 }
 
 static void take_own_part(struct blame_window *w, const struct piece *p, uint64_t start, uint64_t end,
@@ -579,7 +534,7 @@ static void take_synchronising(struct blame_window *w, const struct piece *p)
 {
 	if (p->state == PIECE_UNRECORDED)
 		take_unrecorded(w, p);
-	else if (p->state == PIECE_BLOCKED && by_disk(p->back))
+	else if (p->state == PIECE_BLOCKED && wake_of(w, p) == WAKE_DISK)
 		take(w, p);		/* the host's own part of a copy: nothing overlaps it */
 	else if (waits_for_device(w, p) || w->window->whole_end > p->back->ts + BLAME_SYNC_TAIL)
 		take_device(w, p);
@@ -627,7 +582,6 @@ int blame_take_apart(struct blame_window *w)
 	w->longest = w->longest_cpu = 0;
 	w->switches = w->major_faults = w->migrations = w->page_events = w->pages = 0;
 	w->budget = BUDGET;
-	w->new_worker = TASKS_NONE;
 	w->path[0] = thread;
 	pieces_begin(&c, w->timeline, thread, w->window->start, w->window->end,
 		     &w->thread_hints[thread % BLAME_HINTS]);

@@ -58,6 +58,7 @@ struct lossy_span { uint64_t start, end; };
 struct blame {
 	const struct timeline *timeline;
 	const struct tasks *tasks;
+	const struct procs *procs;
 	const struct roles *roles;
 	const struct windows *windows;
 	bool aarch64;				/* whose system call numbers these are */

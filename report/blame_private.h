@@ -24,7 +24,6 @@ struct blame_window {
 	uint32_t longest_cpu; uint64_t longest;	/* where it ran longest at a stretch */
 	uint64_t switches, major_faults, migrations, page_events, pages;
 	uint64_t startup_from, startup_until;	/* while the thread made workers: to the last one's birth; 0, 0 */
-	uint32_t new_worker; uint64_t first_wait;	/* of the worker looked at last: when it first waited */
 	uint32_t path[CHAINS_HOPS + 1];		/* threads from the feeding one to whose time is looked at */
 	size_t thread_hints[BLAME_HINTS], cpu_hints[BLAME_HINTS];
 	unsigned int budget;			/* pieces of other threads that are still looked at */

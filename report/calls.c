@@ -185,7 +185,8 @@ static int add_open(struct call_worker *w, const struct call *call, uint32_t ope
 	return 0;
 }
 
-static void note_first(struct group *g, uint64_t start, uint64_t ts, uint64_t duration)
+static void note_first(struct group *g, uint64_t start, uint64_t ts, uint64_t duration,
+		       bool selected)
 {
 	if (start > g->first_start)
 		return;
@@ -196,6 +197,7 @@ static void note_first(struct group *g, uint64_t start, uint64_t ts, uint64_t du
 	g->first_start = start;
 	g->first_ts = ts;
 	g->first_duration = duration;
+	g->first_selected = selected;
 }
 
 static int add_good(struct calls *c, struct group *g, const struct call *call)
@@ -213,16 +215,42 @@ static int add_good(struct calls *c, struct group *g, const struct call *call)
 	} else if (ns > g->second) {
 		g->second = ns;
 	}
-	note_first(g, call->ts - ns, call->ts, ns);
+	note_first(g, call->ts - ns, call->ts, ns, true);
 	return atomic_load_explicit(&c->spilled, memory_order_relaxed) ? 0 :
 	       keep_duration(&g->durations, ns);
 }
 
-static int add_call(struct calls *c, struct call_worker *w, const struct call *call, uint64_t id)
+bool calls_selected(const struct calls *c, uint32_t thread, uint32_t operation)
 {
-	uint32_t operation = call->operation ? (uint32_t)id : 0;
-	struct group *g = groups_make(&w->groups, call->process, operation);
+	return !c->selection || (select_thread(c->selection, thread) &&
+				 select_operation(c->selection, operation));
+}
 
+/* Of a thread that is not selected in a process that is: it may be the process's first. */
+static int pass_call(const struct calls *c, struct call_worker *w, const struct call *call,
+		     uint32_t operation)
+{
+	struct group *g;
+
+	if ((call->flags & (CALL_FLAG_OPEN | CALL_FLAG_ABANDONED)) ||
+	    !calls_good(call->operation, call->code) ||
+	    !select_process(c->selection, call->process) || !select_operation(c->selection, operation))
+		return 0;
+	g = groups_make(&w->groups, call->process, operation);
+	if (!g)
+		return ERROR_MEMORY;
+	note_first(g, call->ts - call->duration, call->ts, call->duration, false);
+	return 0;
+}
+
+static int add_call(struct calls *c, struct call_worker *w, const struct call *call)
+{
+	uint32_t operation = call->operation ? call->operation->id : 0;
+	struct group *g;
+
+	if (!calls_selected(c, call->thread, operation))
+		return pass_call(c, w, call, operation);
+	g = groups_make(&w->groups, call->process, operation);
 	if (!g)
 		return ERROR_MEMORY;
 	w->unknown_operations += !call->operation;
@@ -231,6 +259,7 @@ static int add_call(struct calls *c, struct call_worker *w, const struct call *c
 		return add_open(w, call, operation);
 	}
 	g->calls++;
+	w->thread_calls[call->thread]++;
 	g->nested += !!call->depth;
 	if (calls_good(call->operation, call->code))
 		return add_good(c, g, call);
@@ -290,10 +319,10 @@ static int one_block(void *context, unsigned int worker, size_t job)
 	count_kept(c, rows->rows);
 	for (uint32_t i = 0; i < rows->rows && !ret; i++) {
 		read_call(c, rows, i, &call);
-		if (c->awaited[call.thread])
+		if (c->awaited[call.thread] && !recording_after(c->recording, call.ts))
 			note_return(c, &call);
 		if (recording_in_span(c->recording, call.ts))
-			ret = add_call(c, w, &call, rows->col[COL_call_operation][i]);
+			ret = add_call(c, w, &call);
 	}
 	return ret;
 }
@@ -317,10 +346,11 @@ static void add_group(struct group *to, const struct group *from)
 	to->total += from->total;
 	to->bytes += from->bytes;
 	if (from->first_start != UINT64_MAX)
-		note_first(to, from->first_start, from->first_ts, from->first_duration);
+		note_first(to, from->first_start, from->first_ts, from->first_duration,
+			   from->first_selected);
 }
 
-static int add_worker(struct call_worker *to, struct call_worker *from)
+static int add_worker(struct call_worker *to, struct call_worker *from, size_t threads)
 {
 	struct open_row *open;
 
@@ -336,6 +366,8 @@ static int add_worker(struct call_worker *to, struct call_worker *from)
 		if (add_error(to, &from->errors[i].key, from->errors[i].count))
 			return ERROR_MEMORY;
 	to->unknown_operations += from->unknown_operations;
+	for (size_t i = 0; i < threads; i++)
+		to->thread_calls[i] += from->thread_calls[i];
 	open = array_reserve(to->open, &to->open_capacity, to->open_count + from->open_count,
 			     sizeof(*open));
 	if (!open && to->open_count + from->open_count)
@@ -361,12 +393,12 @@ static int unite(struct calls *c)
 	if (atomic_load(&c->spilled))
 		forget_durations(c);
 	for (unsigned int i = 1; i < c->worker_count && !ret; i++)
-		ret = add_worker(&c->workers[0], &c->workers[i]);
+		ret = add_worker(&c->workers[0], &c->workers[i], c->tasks->thread_count);
 	return ret;
 }
 
 int calls_load(struct calls *c, struct recording *r, const struct tasks *t, struct keyframes *k,
-	       size_t keep)
+	       const struct selection *s, size_t keep)
 {
 	int ret;
 
@@ -374,12 +406,19 @@ int calls_load(struct calls *c, struct recording *r, const struct tasks *t, stru
 	c->recording = r;
 	c->tasks = t;
 	c->keyframes = k;
+	c->selection = s;
 	c->keep = keep;
+	atomic_init(&c->spilled, !keep);
 	c->worker_count = parallel_workers();
 	c->workers = calloc(c->worker_count, sizeof(*c->workers));
 	c->awaited = calloc(t->thread_count, sizeof(*c->awaited));
 	if (!c->workers || !c->awaited)
 		return ERROR_MEMORY;
+	for (unsigned int i = 0; i < c->worker_count; i++) {
+		c->workers[i].thread_calls = calloc(t->thread_count, sizeof(uint64_t));
+		if (!c->workers[i].thread_calls)
+			return ERROR_MEMORY;
+	}
 	for (size_t i = k->call_count; i; i--)
 		c->awaited[k->calls[i - 1].thread] = (uint32_t)i;
 	ret = parallel_run(r->blocks[TABLE_call].count, one_block, c);
@@ -394,6 +433,7 @@ void calls_release(struct calls *c)
 		free(c->workers[i].groups.table);
 		free(c->workers[i].errors);
 		free(c->workers[i].open);
+		free(c->workers[i].thread_calls);
 		columns_release(&c->workers[i].columns);
 	}
 	free(c->workers);
@@ -418,11 +458,14 @@ static int one_block_again(void *context, unsigned int worker, size_t job)
 	int ret = recording_load(c->recording, block, MASK, rows);
 
 	for (uint32_t i = 0; i < rows->rows && !ret; i++) {
+		uint32_t operation;
+
 		read_call(c, rows, i, &call);
+		operation = call.operation ? call.operation->id : 0;
 		if (!(call.flags & (CALL_FLAG_OPEN | CALL_FLAG_ABANDONED)) &&
-		    recording_in_span(c->recording, call.ts) && calls_good(call.operation, call.code))
-			a->visit(a->context, worker, call.process,
-				 call.operation ? call.operation->id : 0, call.duration);
+		    recording_in_span(c->recording, call.ts) && calls_good(call.operation, call.code) &&
+		    calls_selected(c, call.thread, operation))
+			a->visit(a->context, worker, call.process, operation, call.duration);
 	}
 	return ret;
 }

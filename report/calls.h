@@ -3,7 +3,8 @@
 #define INGERO_REPORT_CALLS_H
 /*
  * The pass over table call behind latency.h: groups of calls by process and operation, gathered
- * by every worker on its own and then united. Only good calls have their durations kept.
+ * by every worker on its own and then united. Only good calls have their durations kept. With a
+ * selection a group may have nothing but the first call, of a thread that is not selected.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -22,7 +23,9 @@ struct durations {
 struct group {
 	uint32_t process, operation;	/* operation: id */
 	uint64_t calls, failed, nested, open, good, total, bytes;
-	uint64_t first_start, first_ts, first_duration;	/* of the good call that began first */
+	/* Of the good call that began first, whether its thread is selected or not. */
+	uint64_t first_start, first_ts, first_duration;
+	bool first_selected;
 	uint64_t max, second;		/* the two longest good ones */
 	struct durations durations;
 };
@@ -44,6 +47,7 @@ struct call_worker {
 	struct error_count *errors; size_t error_count, error_capacity;
 	struct open_row *open; size_t open_count, open_capacity;
 	uint64_t unknown_operations;
+	uint64_t *thread_calls;		/* by thread: calls that returned */
 	struct columns columns;
 };
 
@@ -51,6 +55,7 @@ struct calls {
 	struct recording *recording;
 	const struct tasks *tasks;
 	struct keyframes *keyframes;
+	const struct selection *selection;	/* NULL: all */
 	uint32_t *awaited;		/* by thread: place + 1 of its first call in keyframes; 0 none */
 	struct call_worker *workers;	/* after calls_load() workers[0] has everything but durations */
 	unsigned int worker_count;
@@ -59,9 +64,11 @@ struct calls {
 	atomic_bool spilled;		/* more than keep: no durations are kept */
 };
 
-/* ERROR_MEMORY; release in either case. */
+/* s: NULL for all calls. keep 0: no durations are kept. ERROR_MEMORY; release in either case. */
 int calls_load(struct calls *c, struct recording *r, const struct tasks *t, struct keyframes *k,
-	       size_t keep);
+	       const struct selection *s, size_t keep);
+/* Whether calls of this thread and operation (id; 0 unnamed) count. */
+bool calls_selected(const struct calls *c, uint32_t thread, uint32_t operation);
 void calls_release(struct calls *c);
 
 /* What a call that returned code counts as; operation may be NULL. */

@@ -139,6 +139,8 @@ const char *cannot_name(enum cannot_reason reason)
 		return "no_calls";
 	case CANNOT_FEW_CALLS:
 		return "few_calls";
+	case CANNOT_CPUS_LEFT_OUT:
+		return "cpus_left_out";
 	}
 	return "unknown";
 }
@@ -196,12 +198,18 @@ const char *cannot_text(const struct report *r, const struct cannot_tell *t, cha
 			  "and --info says what was recorded; record again");
 		break;
 	case CANNOT_NO_CALLS:
-		words_add(&w, "cannot tell whether anything was lost: there is no CUDA call in the file");
+		words_add(&w, "cannot tell whether anything was lost: there is no CUDA call in %s",
+			  select_any(&r->selection) ? "this part of the recording" : "the file");
 		break;
 	case CANNOT_FEW_CALLS:
 		words_add(&w, "cannot tell what is slow: no operation was called ten times, so there is "
-			  "nothing to compare with; record a longer part of the run%s",
+			  "nothing to compare with; %s a longer part of the run%s",
+			  select_any(&r->selection) ? "take" : "record",
 			  r->selected ? ", or more operations (drop --ops)" : "");
+		break;
+	case CANNOT_CPUS_LEFT_OUT:
+		words_add(&w, "cannot tell what was lost: with --cpu threads are seen on some CPUs only, "
+			  "and who kept them waiting may have been on another; leave --cpu out");
 		break;
 	}
 	return buf;

@@ -196,7 +196,7 @@ const char *effect_place(const struct effect *e, char *buf, size_t size)
 
 const char *chain_moment(const struct recording *r, uint64_t ts, char *buf, size_t size)
 {
-	uint64_t ns = ts > r->start ? ts - r->start : 0;
+	uint64_t ns = ts > r->whole_start ? ts - r->whole_start : 0;
 
 	snprintf(buf, size, "%llu.%06u", (unsigned long long)(ns / 1000000000),
 		 (unsigned int)(ns % 1000000000 / 1000));

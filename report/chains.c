@@ -133,7 +133,8 @@ static int open_blame(struct loader *l)
 	if (ret)
 		return ret;
 	l->blame = (struct blame){
-		.timeline = &l->timeline, .tasks = &l->report->tasks, .roles = &l->report->roles,
+		.timeline = &l->timeline, .tasks = &l->report->tasks,
+		.procs = &l->report->procs, .roles = &l->report->roles,
 		.windows = &l->windows,
 		.lossy = l->lossy, .lossy_count = l->lossy_count, .steal = &l->steal,
 	};
@@ -233,39 +234,21 @@ static enum severity severity_of(const struct finding *f, uint64_t span)
 	return f->lost >= span / 1000 * CHAINS_LOW_PERMILLE ? SEVERITY_LOW : SEVERITY_NONE;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Most workers of the process alive at once; 0 too when out of memory. */
 static uint64_t workers_of(const struct report *r, uint32_t process)
 {
-	size_t n = r->tasks.process_count, born = 0, ended = 0;
-	int64_t *births = calloc(2 * n, sizeof(*births)), *ends = births + n, now = 0, most = 0;
+	uint32_t *workers = calloc(r->tasks.process_count, sizeof(*workers));
+	uint64_t most = 0;
+	size_t count = 0;
 
-	for (size_t i = 1; births && i < n; i++) {
-		const struct process *p = &r->tasks.processes[i];
-
-		if (r->roles.processes[i].role != ROLE_WORKER || r->roles.processes[i].main != process)
-			continue;
-		births[born++] = (int64_t)p->birth;
-		if (p->end)
-			ends[ended++] = (int64_t)p->end;
-	}
-	if (born)
-		qsort(births, born, sizeof(*births), by_value);
-	if (ended)
-		qsort(ends, ended, sizeof(*ends), by_value);
-	for (size_t i = 0, k = 0; i < born; i++) {
-		for (now++; k < ended && ends[k] <= births[i]; k++)
-			now--;
-		most = now > most ? now : most;
-	}
-	free(births);
-	return (uint64_t)most;
+	for (uint32_t i = 1; workers && i < r->tasks.process_count; i++)
+		if (r->roles.processes[i].role == ROLE_WORKER &&
+		    r->roles.processes[i].main == process && process_in_span(&r->procs, i))
+			workers[count++] = i;
+	if (processes_at_once(&r->tasks, workers, count, &most))
+		most = 0;
+	free(workers);
+	return most;
 }
 
 static void add_limits(const struct loader *l, struct chain *chain)
@@ -406,10 +389,38 @@ static bool anything_to_compare(const struct windows *w)
 
 static bool calls_missing(const struct report *r)
 {
-	uint64_t lost = r->completeness.sources[SOURCE_CALL_ENTRY].all +
-			r->completeness.sources[SOURCE_CALL_RETURN].all;
+	uint64_t lost = r->completeness.sources[SOURCE_CALL_ENTRY].here +
+			r->completeness.sources[SOURCE_CALL_RETURN].here;
 
 	return lost * 10 > r->latency.calls;
+}
+
+static void sum_feeding(struct chains *c)
+{
+	c->span = 0;
+	c->feeding_threads = 0;
+	c->idle_unknown = false;
+	for (size_t i = 0; i < c->feeding_count; i++) {
+		c->span += c->feeding[i].span;
+		c->feeding_threads += c->feeding[i].threads;
+		c->idle_unknown |= c->feeding[i].idle_unknown;
+	}
+}
+
+static int note_feeding(struct chains *c, const struct windows *w)
+{
+	c->feeding = calloc(w->feeding_count + 1, sizeof(*c->feeding));
+	if (!c->feeding)
+		return ERROR_MEMORY;
+	for (size_t i = 0; i < w->feeding_count; i++) {
+		const struct feeding *f = &w->feeding[i];
+
+		c->feeding[c->feeding_count++] = (struct chains_feeding){
+			f->process, f->threads, f->span,
+			f->work >= IDLE_UNKNOWN_WORK && !f->provable };
+	}
+	sum_feeding(c);
+	return 0;
 }
 
 static int load(struct loader *l)
@@ -419,18 +430,15 @@ static int load(struct loader *l)
 	bool any = false;
 	int ret;
 
+	if (r->recording.partial)
+		return cannot(c, &(struct cannot_tell){ .reason = CANNOT_CPUS_LEFT_OUT });
 	if (!r->latency.calls)
 		return cannot(c, &(struct cannot_tell){ .reason = CANNOT_NO_CALLS });
-	if (!r->recording.blocks[TABLE_switch].count)
+	if (!recording_all(&r->recording, TABLE_switch)->count)
 		return cannot(c, &(struct cannot_tell){ .reason = CANNOT_NO_SWITCHES });
 	ret = windows_open(&l->windows, &r->recording, &r->tasks, &r->latency);
-	for (size_t i = 0; i < l->windows.feeding_count; i++) {
-		const struct feeding *f = &l->windows.feeding[i];
-
-		c->span += f->span;
-		c->feeding_threads += f->threads;
-		c->idle_unknown |= f->work >= IDLE_UNKNOWN_WORK && !f->provable;
-	}
+	if (!ret)
+		ret = note_feeding(c, &l->windows);
 	if (!ret && calls_missing(r))
 		ret = cannot(c, &(struct cannot_tell){ .reason = CANNOT_LOST_CALLS, .span = c->span });
 	else if (!ret && !anything_to_compare(&l->windows))
@@ -468,6 +476,64 @@ int chains_load(struct chains *c, struct report *r)
 	return ret;
 }
 
+static bool shows_process(const struct report *r, uint32_t process)
+{
+	return process == TASKS_UNKNOWN || r->latency.process_calls[process];
+}
+
+static bool shows_operation(const struct report *r, const struct operation *o)
+{
+	return o && select_operation(&r->selection, o->id);
+}
+
+static bool shows_chain(const struct report *r, const struct chain *c)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < c->effect_count; i++)
+		any |= shows_operation(r, c->effects[i].operation) || shows_operation(r, c->effects[i].next);
+	return any && shows_process(r, c->process);
+}
+
+static size_t narrow_list(struct chain *list, size_t count, const struct report *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (shows_chain(r, &list[i])) {
+			list[kept++] = list[i];
+			continue;
+		}
+		free(list[i].effects);
+		free(list[i].causes);
+	}
+	return kept;
+}
+
+int chains_narrow(struct chains *c, const struct report *r)
+{
+	size_t feeding = 0, told = 0, all = c->count;
+	int ret = 0;
+
+	c->count = narrow_list(c->chains, c->count, r);
+	c->left_out = all - c->count;
+	c->small_count = narrow_list(c->small, c->small_count, r);
+	for (size_t i = 0; i < c->cannot_count; i++)
+		if (shows_process(r, c->cannot[i].process) &&
+		    (!c->cannot[i].operation || shows_operation(r, c->cannot[i].operation)))
+			c->cannot[told++] = c->cannot[i];
+	c->cannot_count = told;
+	for (size_t i = 0; i < c->feeding_count; i++)
+		if (shows_process(r, c->feeding[i].process))
+			c->feeding[feeding++] = c->feeding[i];
+	c->feeding_count = feeding;
+	sum_feeding(c);
+	if (!told && !feeding)
+		ret = cannot(c, &(struct cannot_tell){ .reason = CANNOT_NO_CALLS });
+	c->quiet = !c->count && !c->cannot_count;
+	return ret;
+}
+
 static void release_list(struct chain *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -482,5 +548,6 @@ void chains_release(struct chains *c)
 	release_list(c->chains, c->count);
 	release_list(c->small, c->small_count);
 	free(c->cannot);
+	free(c->feeding);
 	memset(c, 0, sizeof(*c));
 }

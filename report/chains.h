@@ -26,6 +26,7 @@ enum cannot_reason {
 	CANNOT_NO_SWITCHES,		/* there are no context switches in the file */
 	CANNOT_NO_CALLS,		/* no CUDA calls at all */
 	CANNOT_FEW_CALLS,		/* fewer than ten of any operation: nothing to compare with */
+	CANNOT_CPUS_LEFT_OUT,		/* narrowed to some CPUs: threads are not seen all the time */
 };
 
 /* Lost time of which nothing can be said. */
@@ -36,21 +37,35 @@ struct cannot_tell {
 	uint64_t lost, span, missing;		/* missing: ns of lost that are not recorded, or rest on lost rows */
 };
 
+/* A process with feeding threads. */
+struct chains_feeding {
+	uint32_t process, threads;
+	uint64_t span;				/* active spans of its feeding threads */
+	bool idle_unknown;
+};
+
 struct chains {
 	struct chain *chains; size_t count;	/* MEDIUM and HIGH, by process as tables list them, most lost first */
 	struct chain *small; size_t small_count;	/* LOW: 1 to 3 %, and such as are no host problem */
 	struct cannot_tell *cannot; size_t cannot_count;
+	size_t left_out;			/* how many of chains chains_narrow() has taken away */
 	bool quiet;				/* no chains, nothing that cannot be told */
 	/* A process that gives the device work is never seen to wait for all of it: starvation would not show. */
 	bool idle_unknown;
 	uint64_t span;				/* active spans of all feeding threads */
 	uint32_t feeding_threads;
+	struct chains_feeding *feeding; size_t feeding_count;	/* the parts of the last three */
 };
 
 struct report;
 
 /* After everything else of r is loaded. ERROR_MEMORY; release in either case. */
 int chains_load(struct chains *c, struct report *r);
+/*
+ * Keep what is of processes with calls in r->latency, and has an effect of a selected operation:
+ * once r->latency is narrowed to r->selection. ERROR_MEMORY.
+ */
+int chains_narrow(struct chains *c, const struct report *r);
 void chains_release(struct chains *c);
 
 /* One call taken apart: its stretches in time order, those of a hop after the one that led there. */
@@ -69,4 +84,20 @@ struct explanation {
  */
 int chains_explain(struct explanation *x, struct report *r, const char *operation, uint64_t at);
 void explanation_release(struct explanation *x);
+
+/* Where the time of one call went, by what its thread was doing: the five add up to its duration. */
+struct call_account {
+	uint32_t process, thread;		/* of the call; set by the caller, like the next three */
+	const struct operation *operation;
+	uint64_t start, end;
+	uint64_t running, waiting, blocked;	/* waiting: for a CPU, throttled and wake-up latency too */
+	uint64_t device;			/* in a synchronising call: for the device, running or not */
+	uint64_t unrecorded;			/* before the span too */
+	/* The kind that took most of it, by who took most of that; CAUSE_NONE: nothing known. */
+	struct cause cause;
+	uint64_t cause_ns;			/* of that kind, whoever took it */
+};
+
+/* Fill in the accounts of calls, in one pass over the switches. ERROR_MEMORY. */
+int chains_account(struct call_account *calls, size_t count, struct report *r);
 #endif

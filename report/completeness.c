@@ -73,6 +73,13 @@ static int add_second(struct completeness *c, const struct row_loss *row)
 	return 0;
 }
 
+static bool overlaps(const struct recording *r, const struct row_loss *row)
+{
+	if (row->cpu < r->cpus && r->cpu[row->cpu].left_out)
+		return false;
+	return row->last >= r->first && !recording_after(r, row->first);
+}
+
 static int visit_loss(void *context, const void *values)
 {
 	const struct row_loss *row = values;
@@ -91,6 +98,9 @@ static int visit_loss(void *context, const void *values)
 		s->first = row->first;
 	if (row->last > s->last)
 		s->last = row->last;
+	if (!overlaps(l->recording, row))
+		return 0;
+	s->here += row->count;
 	return add_second(l->completeness, row);
 }
 
@@ -122,12 +132,13 @@ static void judge(struct completeness *c, const struct recording *r)
 		uint64_t told = s->ring_full + s->no_storage + s->too_deep;
 
 		s->all = (s->lost > told ? s->lost : told) + s->write_failed + s->missed;
+		s->here = r->narrowed ? s->here + s->all - told - s->write_failed : s->all;
 		c->lost += s->all;
 	}
-	c->calls_lossy = c->sources[SOURCE_CALL_ENTRY].all || c->sources[SOURCE_CALL_RETURN].all;
-	c->switches_lossy = c->sources[SOURCE_SWITCH].all || c->sources[SOURCE_WAKING].all ||
-			    c->sources[SOURCE_WAKEUP].all || c->sources[SOURCE_WAKEUP_NEW].all;
-	c->pages_lossy = c->sources[SOURCE_PAGE_ALLOC].all || c->sources[SOURCE_SWITCH].all;
+	c->calls_lossy = c->sources[SOURCE_CALL_ENTRY].here || c->sources[SOURCE_CALL_RETURN].here;
+	c->switches_lossy = c->sources[SOURCE_SWITCH].here || c->sources[SOURCE_WAKING].here ||
+			    c->sources[SOURCE_WAKEUP].here || c->sources[SOURCE_WAKEUP_NEW].here;
+	c->pages_lossy = c->sources[SOURCE_PAGE_ALLOC].here || c->sources[SOURCE_SWITCH].here;
 	c->tasks_lossy = c->sources[SOURCE_FORK].all || c->sources[SOURCE_EXEC].all ||
 			 c->sources[SOURCE_EXIT].all || c->sources[SOURCE_RENAME].all;
 	c->closed = r->closed;

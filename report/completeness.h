@@ -6,6 +6,10 @@
  * summed over CPUs, and its losses by second. lost is the larger of what the counters and what
  * the loss rows say (a recorder that was killed may have written either later), and what could
  * not be written, and the runs the kernel skipped.
+ *
+ * All this is about the whole recording, where its span was narrowed too; but for what is lossy, and
+ * the seconds, which are of the span: a source is lossy there when losses overlap it, or when more
+ * was lost than the loss rows place in time.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +23,7 @@ struct source_counts {
 	uint64_t ring_full, no_storage, too_deep, write_failed;	/* from table loss */
 	uint64_t pages;			/* page allocations in lost rows */
 	uint64_t all;			/* lost, as the report counts it */
+	uint64_t here;			/* at most so many of them in the span */
 	uint64_t first, last;		/* ts of the first and last loss known; 0 none */
 };
 

@@ -22,6 +22,8 @@ static int visit_affinity(void *context, const void *values)
 	struct loader *l = context;
 	uint32_t process = tasks_process(l->tasks, row->tgid, row->ts);
 
+	if (recording_after(l->recording, row->ts))
+		return 0;
 	if (process && (row->tid == row->tgid || !l->evidence->allowed[process]))
 		l->evidence->allowed[process] = row->count > UINT32_MAX ? UINT32_MAX : (uint32_t)row->count;
 	return 0;
@@ -33,10 +35,14 @@ static int visit_cgroup(void *context, const void *values)
 	struct loader *l = context;
 	struct group *groups;
 
+	if (recording_after(l->recording, row->ts))
+		return 0;
 	for (size_t i = 0; i < l->count; i++) {
 		if (l->groups[i].path != row->path)
 			continue;
 		l->groups[i].last = *row;
+		if (row->ts < l->recording->first)
+			l->groups[i].first = *row;
 		return 0;
 	}
 	if (l->count == GROUPS_MAX)

@@ -137,6 +137,66 @@ const char *fmt_ratio(char buf[FMT_SIZE], uint64_t numerator, uint64_t denominat
 	return denominator ? decimals(buf, numerator, denominator) : strcpy(buf, "-");
 }
 
+/* value / 10^decimals, with the thousands of its whole part separated. */
+static const char *pointed(char *buf, uint64_t value, unsigned int decimals)
+{
+	char digits[FMT_SIZE];
+	uint64_t scale = 1;
+
+	for (unsigned int i = 0; i < decimals; i++)
+		scale *= 10;
+	fmt_count(digits, value / scale);
+	if (decimals)
+		snprintf(buf, FMT_SIZE, "%.28s.%0*llu", digits, (int)decimals,
+			 (unsigned long long)(value % scale));
+	else
+		strcpy(buf, digits);
+	return buf;
+}
+
+const char *fmt_fixed(char buf[FMT_SIZE], uint64_t value, uint64_t unit, unsigned int decimals)
+{
+	unsigned __int128 scaled = value;
+
+	for (unsigned int i = 0; i < decimals; i++)
+		scaled *= 10;
+	return pointed(buf, rounded(scaled, unit), decimals);
+}
+
+const char *fmt_figures(char buf[FMT_SIZE], unsigned __int128 numerator, uint64_t denominator)
+{
+	uint64_t value;
+	unsigned int digits = 0;
+
+	if (!denominator)
+		return strcpy(buf, "-");
+	value = rounded(numerator, denominator);
+	while (numerator && value < 100 && digits < 6) {
+		numerator *= 10;
+		digits++;
+		value = rounded(numerator, denominator);
+	}
+	/* 9.996 has become 10.00 by rounding: a figure too many. */
+	if (digits && value == 1000) {
+		value /= 10;
+		digits--;
+	}
+	return pointed(buf, value, digits);
+}
+
+const char *fmt_decimal(char buf[FMT_SIZE], unsigned __int128 numerator, uint64_t denominator)
+{
+	unsigned __int128 whole;
+
+	if (!denominator)
+		return strcpy(buf, "");
+	whole = numerator / denominator;
+	snprintf(buf, FMT_SIZE, "%llu.%06u",
+		 (unsigned long long)(whole > UINT64_MAX ? UINT64_MAX : whole),
+		 (unsigned int)(numerator % denominator * 1000000 / denominator));
+	return buf;
+}
+
 const char *fmt_clock(char buf[FMT_SIZE], uint64_t realtime_ns)
 {
 	time_t seconds = (time_t)(realtime_ns / NS_S);

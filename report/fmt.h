@@ -25,6 +25,12 @@ const char *fmt_percent(char buf[FMT_SIZE], uint64_t part, uint64_t whole);
 const char *fmt_rate(char buf[FMT_SIZE], uint64_t events, uint64_t span_ns);
 /* numerator / denominator, "2.31" or "0.012"; "-" when the denominator is 0. */
 const char *fmt_ratio(char buf[FMT_SIZE], uint64_t numerator, uint64_t denominator);
+/* value / unit, rounded, with that many decimals (at most 6): "12,345.670" */
+const char *fmt_fixed(char buf[FMT_SIZE], uint64_t value, uint64_t unit, unsigned int decimals);
+/* Three figures: "1,234", "52.1", "0.0123", six decimals at most; "-" when the denominator is 0. */
+const char *fmt_figures(char buf[FMT_SIZE], unsigned __int128 numerator, uint64_t denominator);
+/* Six decimals, cut off, for machines: "1234.500000"; "" when the denominator is 0. */
+const char *fmt_decimal(char buf[FMT_SIZE], unsigned __int128 numerator, uint64_t denominator);
 /* Time of day in TZ with milliseconds, "14:03:07.218"; "-" when realtime_ns is 0. */
 const char *fmt_clock(char buf[FMT_SIZE], uint64_t realtime_ns);
 /* The date too: "2024-05-07 14:03:07 +0200". */

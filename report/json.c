@@ -120,6 +120,12 @@ void json_ratio(struct json *j, const char *key, uint64_t numerator, uint64_t de
 		(unsigned int)(millionths % 1000000));
 }
 
+void json_number(struct json *j, const char *key, const char *digits)
+{
+	begin(j, key);
+	fputs(digits, j->out);
+}
+
 void json_bool(struct json *j, const char *key, bool value)
 {
 	begin(j, key);

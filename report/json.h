@@ -25,6 +25,8 @@ void json_uint(struct json *j, const char *key, uint64_t value);
 void json_int(struct json *j, const char *key, int64_t value);
 /* numerator / denominator with six decimals; null when the denominator is 0. */
 void json_ratio(struct json *j, const char *key, uint64_t numerator, uint64_t denominator);
+/* A number that stands in digits already. */
+void json_number(struct json *j, const char *key, const char *digits);
 void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 /* The value, or null where it is not known. */

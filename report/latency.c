@@ -34,8 +34,8 @@ static const struct operation *operation_of(struct builder *b, uint32_t id)
 
 static void fill_row(struct builder *b, struct latency_row *row, const struct group *g)
 {
-	bool first = g->good && g->process != TASKS_UNKNOWN &&
-		     process_start_recorded(&b->tasks->processes[g->process]);
+	bool first = g->first_selected && g->process != TASKS_UNKNOWN &&
+		     process_start_in_span(&b->tasks->processes[g->process], b->recording);
 
 	*row = (struct latency_row){
 		.process = g->process, .operation = operation_of(b, g->operation),
@@ -123,6 +123,7 @@ static int make_rows(struct builder *b)
 		b->own_row[i] = (uint32_t)(all + i);
 		l->rows[all + i] = own[i];
 		l->process_calls[own[i].process] += own[i].calls;
+		l->process_time[own[i].process] += own[i].total;
 		l->calls += own[i].calls;
 	}
 	l->row_count = all + g->count;
@@ -371,7 +372,8 @@ static int open_at_end(struct builder *b)
 		uint64_t end = exit ? exit : b->recording->end;
 		struct group *g;
 
-		if (call->returned || told(b, call))
+		if (call->returned || told(b, call) ||
+		    !calls_selected(&b->calls, call->thread, call->operation))
 			continue;
 		g = groups_make(&b->calls.workers[0].groups, call->process, call->operation);
 		if (!g)
@@ -461,19 +463,28 @@ static int make_errors(struct builder *b)
 /* groups_make() may have moved them; rows and groups go in one order from here on. */
 static int sort_groups(struct groups *g)
 {
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (g->groups[i].calls || g->groups[i].open)
+			g->groups[kept++] = g->groups[i];
+	g->count = kept;
 	if (!g->count)
 		return 0;
 	qsort(g->groups, g->count, sizeof(*g->groups), by_process);
 	return groups_rehash(g);
 }
 
-static int build(struct builder *b, size_t keep)
+static int build(struct builder *b, const struct selection *s, size_t keep)
 {
 	struct latency *l = b->latency;
-	int ret = calls_load(&b->calls, b->recording, b->tasks, b->keyframes, keep);
+	int ret = calls_load(&b->calls, b->recording, b->tasks, b->keyframes, s, keep);
 
-	if (!ret)
+	if (!ret) {
+		l->thread_calls = b->calls.workers[0].thread_calls;
+		b->calls.workers[0].thread_calls = NULL;
 		ret = open_rows(b);
+	}
 	if (!ret)
 		ret = open_at_end(b);
 	if (!ret)
@@ -482,9 +493,9 @@ static int build(struct builder *b, size_t keep)
 		ret = make_rows(b);
 	if (!ret)
 		ret = make_errors(b);
-	if (!ret && atomic_load(&b->calls.spilled))
+	if (!ret && keep && atomic_load(&b->calls.spilled))
 		ret = spilled_rows(b);
-	else if (!ret)
+	else if (!ret && keep)
 		ret = parallel_run(l->row_count, kept_row, b);
 	if (!ret && l->open_count)
 		qsort(l->open, l->open_count, sizeof(*l->open), by_age);
@@ -493,7 +504,7 @@ static int build(struct builder *b, size_t keep)
 }
 
 int latency_load(struct latency *l, struct recording *r, const struct tasks *t,
-		 struct keyframes *k, size_t keep)
+		 struct keyframes *k, const struct selection *s, size_t keep)
 {
 	struct builder b = { .latency = l, .recording = r, .tasks = t, .keyframes = k };
 	int ret;
@@ -501,7 +512,8 @@ int latency_load(struct latency *l, struct recording *r, const struct tasks *t,
 	memset(l, 0, sizeof(*l));
 	l->unnamed.name = "(unnamed)";
 	l->process_calls = calloc(t->process_count, sizeof(*l->process_calls));
-	ret = l->process_calls ? build(&b, keep) : ERROR_MEMORY;
+	l->process_time = calloc(t->process_count, sizeof(*l->process_time));
+	ret = l->process_calls && l->process_time ? build(&b, s, keep) : ERROR_MEMORY;
 	calls_release(&b.calls);
 	free(b.own_row);
 	free(b.all_row);
@@ -514,5 +526,7 @@ void latency_release(struct latency *l)
 	free(l->open);
 	free(l->errors);
 	free(l->process_calls);
+	free(l->process_time);
+	free(l->thread_calls);
 	memset(l, 0, sizeof(*l));
 }

@@ -9,15 +9,20 @@
  * its first good call of the operation (the one that began first) is left out and stands apart.
  * Percentiles are exact: nearest rank on all durations. These are kept in memory up to
  * LATENCY_KEEP of them; beyond that the calls are read again, some groups at a time.
+ *
+ * With a selection only calls of its threads and operations count. The first call stays that of
+ * the process, so that the parts of a process add up to it: it is left out where its thread made it.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "keyframes.h"
 #include "recording.h"
+#include "select.h"
 #include "tasks.h"
 
 #define LATENCY_KEEP (20u << 20)	/* durations, of 4 bytes */
+#define LATENCY_COUNT 0		/* keep none: all figures but the percentiles, which are 0 */
 #define LATENCY_ALL UINT32_MAX		/* process of the rows over all processes */
 
 struct latency_row {
@@ -59,13 +64,18 @@ struct latency {
 	struct latency_open *open; size_t open_count, open_capacity;	/* oldest first */
 	struct latency_error *errors; size_t error_count;	/* in the same order */
 	uint64_t *process_calls;	/* by process: calls that returned */
+	uint64_t *process_time;		/* by process: total of its rows */
+	uint64_t *thread_calls;		/* by thread: calls that returned */
 	uint64_t calls;			/* rows of calls that returned */
 	uint64_t unknown_operations;	/* rows whose operation the file does not name */
 	struct operation unnamed;	/* stands in for these */
 };
 
-/* keep: LATENCY_KEEP, or less for tests. keyframes: marks calls that returned. ERROR_MEMORY. */
+/*
+ * s: NULL for all calls. keep: LATENCY_KEEP, or less for tests; or LATENCY_COUNT. keyframes: marks
+ * calls that returned. ERROR_MEMORY.
+ */
 int latency_load(struct latency *l, struct recording *r, const struct tasks *t,
-		 struct keyframes *k, size_t keep);
+		 struct keyframes *k, const struct selection *s, size_t keep);
 void latency_release(struct latency *l);
 #endif

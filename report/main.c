@@ -1,107 +1,55 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* ingero-report: prints what a recording says. The numbers come from report.h. */
+/* ingero-report: prints what a recording says. The numbers come from report.h and diff.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "../common/log.h"
-#include "../common/options.h"
-#include "view.h"
+#include "command.h"
 #include "view_chains.h"
 
-#define DEFAULT_FILE "ingero.ing"
-#define VIEWS_MAX 8
-
 enum {
-	EXIT_OK = 0, EXIT_OTHER = 1, EXIT_USAGE = 2, EXIT_NOT_OURS = 3, EXIT_VERSION = 4,
-	EXIT_INCOMPLETE = 5,
+	EXIT_OK = 0, EXIT_HOLDS = 1, EXIT_USAGE = 2, EXIT_NOT_OURS = 3, EXIT_VERSION = 4,
+	EXIT_INCOMPLETE = 5, EXIT_OTHER = 6,
 };
-
-static const struct option_usage usage = {
-	.program = "ingero-report",
-	.synopsis = "[options] [FILE]",
-	.summary = "report on a recording of CUDA calls and context switches (default: " DEFAULT_FILE ")",
-	.footer = "exit status: 0 printed, 1 cannot print, 2 usage, 3 unreadable or not an .ing file,\n"
-		  "4 newer version, 5 incomplete under --strict",
-};
-
-struct command {
-	const char *path, *strict, *explain;	/* strict, explain NULL: not given */
-	bool view[VIEWS_MAX];
-};
-
-/* The views but the default one, then the options that are none. */
-static void fill_rows(struct option_row *rows, struct command *c)
-{
-	for (const struct view *v = &views[1]; v->run; v++)
-		*rows++ = (struct option_row){ v->name, 0, OPTION_FLAG, &c->view[v - views], NULL,
-					       v->help, 0, 0 };
-	*rows++ = (struct option_row){
-		"explain", 0, OPTION_STRING, &c->explain, "OP[@TIME]",
-		"take one call of an operation apart: the longest, or the one at TIME (seconds from the start, or HH:MM:SS.mmm)",
-		0, 0 };
-	*rows++ = (struct option_row){
-		"strict", 0, OPTION_OPTIONAL, &c->strict, "LEVEL",
-		"exit with 5 if incomplete; with \"all\", if there are chain breaks",
-		0, 0 };
-	*rows++ = (struct option_row){ "help", 'h', OPTION_HELP, NULL, NULL,
-				       "print this and exit", 0, 0 };
-	*rows++ = (struct option_row){ "version", 'V', OPTION_VERSION, NULL, NULL,
-				       "print the version and exit", 0, 0 };
-	*rows = (struct option_row){ 0 };
-}
-
-static int answer(int request, const struct option_row *rows)
-{
-	char *text = options_answer(request, &usage, rows);
-
-	fputs(text ? text : "", stdout);
-	free(text);
-	return text && !fflush(stdout) ? EXIT_OK : EXIT_OTHER;
-}
-
-static bool selected(const struct command *c, const struct view *view)
-{
-	bool any = false;
-
-	for (unsigned int i = 1; i < VIEWS_MAX; i++)
-		any |= c->view[i];
-	any |= c->explain != NULL;
-	return any ? c->view[view - views] : !view->name;
-}
-
-static int check(const struct command *c, int operands, struct error *e)
-{
-	unsigned int count = 0;
-
-	for (unsigned int i = 0; i < VIEWS_MAX; i++)
-		count += c->view[i];
-	count += c->explain != NULL;
-	for (const struct view *v = views; v->run; v++)
-		if (v->run == view_json && c->view[v - views] && count > 1)
-			return error_set(e, ERROR_USAGE, "--json has everything: no other view goes with it");
-	if (c->strict && *c->strict && strcmp(c->strict, "all")) {
-		error_set(e, ERROR_USAGE, "option \"--strict\": unknown level: \"%s\"", c->strict);
-		return error_hint(e, "--strict, or --strict=all to count chain breaks too");
-	}
-	if (operands > 1)
-		return error_set(e, ERROR_USAGE, "more than one file was given");
-	return 0;
-}
-
-static bool incomplete(const struct command *c, const struct report *r)
-{
-	if (!c->strict)
-		return false;
-	return !r->completeness.complete ||
-	       (!strcmp(c->strict, "all") && (r->procs.breaks || r->procs.inconsistent));
-}
 
 static int exit_code(int error)
 {
-	if (error == ERROR_MEMORY)
+	switch (error) {
+	case 0:
+		return EXIT_OK;
+	case ERROR_USAGE:
+		return EXIT_USAGE;
+	case ERROR_MEMORY:
 		return EXIT_OTHER;
-	return error == ERROR_VERSION ? EXIT_VERSION : EXIT_NOT_OURS;
+	default:
+		return error == ERROR_VERSION ? EXIT_VERSION : EXIT_NOT_OURS;
+	}
+}
+
+static int answer(int request)
+{
+	char *text = command_answer(request);
+	struct error e = { 0 };
+
+	if (!text)
+		error_set(&e, ERROR_MEMORY, "out of memory");
+	else if (fputs(text, stdout) < 0 || fflush(stdout))
+		error_system(&e, "cannot write the help");
+	free(text);
+	if (e.code)
+		log_failure(&e);
+	return e.code ? EXIT_OTHER : EXIT_OK;
+}
+
+static bool incomplete(const struct command *c, const struct report *r, const struct diff *d)
+{
+	if (!c->strict)
+		return false;
+	if (d)
+		return !d->sides[0].complete || !d->sides[1].complete;
+	return !r->completeness.complete ||
+	       (!strcmp(c->strict, "all") && (r->procs.breaks || r->procs.inconsistent));
 }
 
 /* The way out, for a file that cannot be opened. */
@@ -111,71 +59,133 @@ static void explain(struct error *e, const char *path)
 		return;
 	if (e->code == ERROR_NOT_OURS && e->section[0])
 		error_hint(e, "it was not made by ingero-record, or was changed since");
-	if (e->code != ERROR_SYSTEM || !access(path, R_OK))
+	if (!access(path, R_OK))
 		return;
-	if (errno == ENOENT && !strcmp(path, DEFAULT_FILE))
+	if (errno == ENOENT && !strcmp(path, COMMAND_FILE))
 		error_hint(e, "name a FILE, or record one with ingero-record");
 	else if (errno == EACCES)
 		error_hint(e, "recordings have mode 0600: run as their owner");
 }
 
-/* All views asked for; --explain after them. Returns the exit status. */
-static int show(const struct command *c, struct report *r)
+/* All views asked for; --explain after them. Returns 0 or an error. */
+static int show(const struct command *c, struct report *r, const struct page *out, struct error *e)
 {
-	struct error e = { 0 };
+	enum view_format format = c->csv ? VIEW_CSV : c->json ? VIEW_JSON : VIEW_TEXT;
 	int ret = 0;
 
-	for (const struct view *v = views; v->run; v++)
-		if (selected(c, v))
-			v->run(r, stdout);
-	if (c->explain)
-		ret = view_explain(r, c->explain, stdout, &e);
-	if (ret)
-		log_failure(&e);
-	if (fflush(stdout) || ferror(stdout)) {
-		log_error("cannot write the report: %s", strerror(errno));
-		return EXIT_OTHER;
-	}
-	if (ret)
-		return ret == ERROR_USAGE ? EXIT_USAGE : EXIT_OTHER;
-	return incomplete(c, r) ? EXIT_INCOMPLETE : EXIT_OK;
+	for (const struct view *v = views; v->help && !ret; v++)
+		if (command_shows(c, v))
+			ret = view_show(v, c->argument[v - views], format, r, out, e);
+	if (c->explain && !ret)
+		ret = view_explain(r, c->explain, out, e);
+	return ret;
 }
 
-static int run(const struct command *c)
+static void show_diff(const struct command *c, const struct diff *d, const struct page *out)
 {
-	struct report r;
-	struct error e = { 0 };
-	int status = report_open(&r, c->path, &e);
+	struct json j;
 
-	if (status) {
-		explain(&e, c->path);
-		log_failure(&e);
-		status = exit_code(status);
-	} else {
-		status = show(c, &r);
+	if (!c->json) {
+		view_diff(d, out);
+		return;
 	}
+	view_document_begin(&j, out);
+	view_json_diff(d, &j);
+	json_object_end(&j);
+}
+
+/* The conditions, when everything is printed. */
+static int guard(const struct command *c, const struct report *r, const struct diff *d,
+		 struct error *e)
+{
+	int holds = guard_run(&c->guard, r, d, stderr, e);
+
+	if (holds < 0) {
+		log_failure(e);
+		return exit_code(holds);
+	}
+	if (holds)
+		return EXIT_HOLDS;
+	return incomplete(c, r, d) ? EXIT_INCOMPLETE : EXIT_OK;
+}
+
+/* Large recordings take seconds to read. */
+static void begin(const char *path)
+{
+	char text[96];
+
+	snprintf(text, sizeof(text), "reading %s", path);
+	terminal_progress(text);
+}
+
+static int run_diff(const struct command *c, struct error *e)
+{
+	struct diff *d = NULL;
+	struct terminal t;
+	int ret, status;
+
+	begin(c->before[0]);
+	ret = diff_load(&d, c->before, c->before_count, c->after, c->after_count,
+			&c->report.select, e);
+	status = exit_code(ret);
+	terminal_progress_end();
+	if (!ret) {
+		terminal_open(&t, &c->terminal);
+		show_diff(c, d, &t.page);
+		ret = terminal_close(&t, e);
+		status = ret ? EXIT_OTHER : guard(c, NULL, d, e);
+	}
+	if (ret)
+		log_failure(e);
+	diff_release(d);
+	return status;
+}
+
+static int run(const struct command *c, struct error *e)
+{
+	struct terminal t;
+	struct report r;
+	int ret, status, shown;
+
+	begin(c->after[0]);
+	ret = report_open(&r, c->after[0], &c->report, e);
+	status = exit_code(ret);
+	terminal_progress_end();
+	if (ret) {
+		explain(e, c->after[0]);
+	} else {
+		terminal_open(&t, &c->terminal);
+		ret = shown = show(c, &r, &t.page, e);
+		status = exit_code(shown);
+		if (terminal_close(&t, shown ? &(struct error){ 0 } : e) && !shown) {
+			status = EXIT_OTHER;
+			ret = ERROR_SYSTEM;
+		}
+	}
+	if (ret)
+		log_failure(e);
+	else
+		status = guard(c, &r, NULL, e);
 	report_release(&r);
 	return status;
 }
 
 int main(int argc, char **argv)
 {
-	struct command c = { 0 };
-	struct option_row rows[VIEWS_MAX + 4];
+	struct command c;
 	struct error e = { 0 };
-	int first, ret;
+	int status, ret;
 
 	log_init("ingero-report", LOG_LEVEL_NOTICE);
-	fill_rows(rows, &c);
-	ret = options_parse(rows, argc, argv, false, &first, &e);
-	if (ret > 0)
-		return answer(ret, rows);
-	if (!ret)
-		ret = check(&c, argc - first, &e);
-	if (ret) {
+	ret = command_parse(&c, argc, argv, &e);
+	if (ret > 0) {
+		status = answer(ret);
+	} else if (ret) {
 		log_failure(&e);
-		return EXIT_USAGE;
+		status = ret == ERROR_USAGE ? EXIT_USAGE : EXIT_OTHER;
+	} else {
+		status = c.diff ? run_diff(&c, &e) : run(&c, &e);
 	}
-	c.path = first < argc ? argv[first] : DEFAULT_FILE;
-	return run(&c);
+	command_release(&c);
+	return status;
 }

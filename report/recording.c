@@ -339,6 +339,8 @@ static bool find_span(struct recording *r)
 		r->end = last;
 	if (r->end < r->start)
 		r->end = r->start;
+	r->whole_start = r->start;
+	r->whole_end = r->last = r->end;
 	if (!r->cpus_present)
 		r->cpus_present = 1;
 	return true;
@@ -402,8 +404,10 @@ int recording_open(struct recording *r, const char *path, struct error *e)
 
 void recording_close(struct recording *r)
 {
-	for (size_t i = 0; i < TABLE_LIMIT; i++)
+	for (size_t i = 0; i < TABLE_LIMIT; i++) {
 		free(r->blocks[i].block);
+		free(r->all[i].block);
+	}
 	free(r->facts);
 	free(r->operations);
 	free(r->libraries);

@@ -10,6 +10,9 @@
  * its last row, if that is later, and every row counts. One that was not closed ends at the
  * smallest over its CPUs of what the last coverage row vouches for; rows after that are left out
  * by everybody (recording_in_span()), so that each figure is complete for the span.
+ *
+ * narrow.h makes the span smaller, and blocks[] with it. Points in time are shown as from whole_start
+ * on, whatever the span, so that they can be asked for.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,18 +43,27 @@ struct outside { uint32_t tgid; uint64_t probe, calls; };
 struct anchor { uint64_t ts; int64_t realtime, boottime; };
 struct fact { const char *key, *value; };
 struct block_list { uint32_t *block; size_t count, capacity; };
-struct cpu_span { bool present, covered; uint64_t covered_until, last_ts; };
+struct cpu_span {
+	bool present, covered;
+	bool left_out;				/* narrowed to other CPUs; not present then */
+	uint64_t covered_until, last_ts;
+};
 
 struct recording {
 	struct reader *reader;
 	const struct reader_info *file;
 	uint64_t start, end;			/* of the span, CLOCK_MONOTONIC */
+	uint64_t first, last;			/* events count from the one to the other, both included */
+	uint64_t whole_start, whole_end;	/* of the recording */
+	bool narrowed;				/* the span is a part of it, or CPUs are left out */
+	bool partial;				/* CPUs are left out: threads are not seen all the time */
 	bool closed;
 	uint32_t cpus;				/* one more than the highest CPU */
 	uint32_t cpus_present;
 	struct cpu_span *cpu;
 	uint64_t page_size;			/* 0 unknown */
-	struct block_list blocks[TABLE_LIMIT];	/* in file order */
+	struct block_list blocks[TABLE_LIMIT];	/* in file order; of the span */
+	struct block_list all[TABLE_LIMIT];	/* where narrowed: of the recording, of what blocks[] lacks some */
 	struct fact *facts; size_t fact_count, fact_capacity;
 	struct operation *operations; size_t operation_count, operation_capacity;
 	struct library *libraries; size_t library_count, library_capacity;
@@ -78,7 +90,25 @@ uint64_t recording_realtime(const struct recording *r, uint64_t ts);
 
 static inline bool recording_in_span(const struct recording *r, uint64_t ts)
 {
-	return ts <= r->end;
+	return ts >= r->first && ts <= r->last;
+}
+
+/* Before the end of the span: what tells of a state that lasts counts from the start on. */
+static inline bool recording_reached(const struct recording *r, uint64_t ts)
+{
+	return ts <= r->last;
+}
+
+/* After a narrowed span that ends before the recording. An unclosed recording has rows after its end. */
+static inline bool recording_after(const struct recording *r, uint64_t ts)
+{
+	return ts > r->last && r->end != r->whole_end;
+}
+
+/* Blocks of a table, the span apart. */
+static inline const struct block_list *recording_all(const struct recording *r, enum table table)
+{
+	return r->all[table].count ? &r->all[table] : &r->blocks[table];
 }
 
 /*

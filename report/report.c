@@ -21,6 +21,8 @@ static enum no_calls find_no_calls(const struct report *r)
 		return NO_CALLS_REFUSED;
 	if (r->completeness.calls_lossy)
 		return NO_CALLS_LOST;
+	if (hits > outside && select_any(&r->selection))
+		return NO_CALLS_SELECTED;
 	return outside && hits <= outside ? NO_CALLS_OUTSIDE : NO_CALLS_NEVER;
 }
 
@@ -42,7 +44,14 @@ static int by_rank(const void *a, const void *b)
 	return (x->process > y->process) - (x->process < y->process);
 }
 
-/* Mains, workers main by main, then helpers by the time they ran. */
+static bool in_order(const struct report *r, uint32_t process)
+{
+	const struct selection *s = &r->selection;
+
+	return select_offers(r, process, s->by_thread || s->options.all) && select_process(s, process);
+}
+
+/* Mains, workers main by main, then helpers by the time they ran, then those outside the tree. */
 static int make_order(struct report *r)
 {
 	size_t n = r->tasks.process_count;
@@ -54,10 +63,11 @@ static int make_order(struct report *r)
 	for (uint32_t i = 1; i < n; i++) {
 		const struct process_role *role = &r->roles.processes[i];
 
-		if (!r->tasks.processes[i].in_tree || r->tasks.processes[i].recorder)
+		if (!in_order(r, i))
 			continue;
 		ranked[r->order_count++] = (struct ranked){
-			i, role->role, role->main == TASKS_NONE ? 0 : role->main, role->number,
+			i, role->role ? role->role : ROLE_HELPER + 1,
+			role->main == TASKS_NONE ? 0 : role->main, role->number,
 			r->procs.processes[i].a.running,
 		};
 	}
@@ -70,24 +80,65 @@ static int make_order(struct report *r)
 	return 0;
 }
 
-static int load(struct report *r)
+static int load_accounts(struct report *r, struct error *e)
 {
+	uint64_t *stalling;
+	int ret = select_stalling(r, &stalling, e);
+
+	if (!ret)
+		ret = procs_load(&r->procs, &r->recording, &r->tasks, &r->keyframes, stalling);
+	free(stalling);
+	return ret;
+}
+
+/* Percentiles are left for later where only some of the calls will count. */
+static int load(struct report *r, const struct select_options *o, struct error *e)
+{
+	bool narrowed = o->pid || o->tid || o->comm || o->role || o->op;
 	int ret = tasks_load(&r->tasks, &r->recording);
 
 	if (!ret)
 		ret = keyframes_load(&r->keyframes, &r->tasks, &r->recording);
 	if (!ret)
-		ret = procs_load(&r->procs, &r->recording, &r->tasks, &r->keyframes);
+		ret = load_accounts(r, e);
 	if (!ret)
 		ret = latency_load(&r->latency, &r->recording, &r->tasks, &r->keyframes,
-				   LATENCY_KEEP);
+				   NULL, narrowed ? LATENCY_COUNT : LATENCY_KEEP);
 	if (!ret)
 		ret = system_load(&r->system, &r->recording, &r->procs);
 	if (!ret)
 		ret = roles_load(&r->roles, &r->tasks, &r->procs, &r->latency);
-	if (!ret)
-		ret = completeness_load(&r->completeness, &r->recording);
-	return ret ? ret : make_order(r);
+	return ret ? ret : completeness_load(&r->completeness, &r->recording);
+}
+
+/* A process that is selected in part has the sums of that part. */
+static void narrow_processes(struct report *r)
+{
+	for (uint32_t i = 1; r->selection.by_thread && i < r->tasks.process_count; i++) {
+		struct account *a = &r->procs.processes[i].a;
+
+		if (!select_process(&r->selection, i))
+			continue;
+		*a = (struct account){ 0 };
+		for (uint32_t k = r->tasks.processes[i].first_thread; k != TASKS_NONE;
+		     k = r->tasks.threads[k].next)
+			if (select_thread(&r->selection, k))
+				account_add(a, &r->procs.threads[k].a);
+	}
+}
+
+/* What is the selection's alone; roles and chains come from everything. */
+static int narrow(struct report *r)
+{
+	int ret;
+
+	narrow_processes(r);
+	latency_release(&r->latency);
+	ret = latency_load(&r->latency, &r->recording, &r->tasks, &r->keyframes, &r->selection,
+			   LATENCY_KEEP);
+	if (!ret && r->no_calls == NO_CALLS_NOT && !r->latency.calls && !r->latency.open_count)
+		r->no_calls = NO_CALLS_SELECTED;
+	return ret;
 }
 
 /* The value of --ops among the recorder's options. */
@@ -106,42 +157,71 @@ static void find_selected(struct report *r)
 	}
 }
 
-/* The price was paid by every call that entered a probe, its row lost or not. */
+/* Paid by every call that entered a probe, its row lost or not; in a part that is not known. */
 static void find_cost(struct report *r)
 {
 	const struct source_counts *s = &r->completeness.sources[SOURCE_CALL_ENTRY];
 	uint64_t calls = r->latency.calls;
 
-	if (s->known && s->entries >= s->filtered)
+	if (s->known && s->entries >= s->filtered && !r->selection.by_time && !r->selection.by_cpu)
 		calls = s->entries - s->filtered;
 	r->probe_call = recording_number(&r->recording, "record.probe_call_ns", 0);
 	r->probe_inside = recording_number(&r->recording, "record.probe_inside_ns", 0);
 	r->probe_cost = calls * r->probe_call;
 }
 
-int report_open(struct report *r, const char *path, struct error *e)
+/* From everything; then what is left of everything is narrowed. */
+static int load_chains(struct report *r, bool none)
 {
+	bool narrowed = r->selection.by_thread || r->selection.by_operation;
+	int ret;
+
+	r->no_calls = find_no_calls(r);
+	find_cost(r);
+	ret = none ? 0 : chains_load(&r->chains, r);
+	if (!ret && narrowed)
+		ret = narrow(r);
+	return ret || none || !narrowed ? ret : chains_narrow(&r->chains, r);
+}
+
+int report_open(struct report *r, const char *path, const struct report_options *options,
+		struct error *e)
+{
+	static const struct report_options none;
 	int ret;
 
 	memset(r, 0, sizeof(*r));
+	options = options ? options : &none;
+	r->order_by = options->order;
+	r->no_group = options->no_group;
 	ret = recording_open(&r->recording, path, e);
+	if (!ret)
+		ret = select_span(&r->selection, &options->select, &r->recording, e);
 	if (ret)
 		return ret;
-	ret = load(r);
+	ret = load(r, &options->select, e);
 	if (!ret)
-		ret = chains_load(&r->chains, r);
+		ret = select_resolve(&r->selection, r, e);
+	if (ret == ERROR_USAGE)
+		return ret;
+	if (!ret)
+		ret = load_chains(r, options->no_chains);
+	if (!ret)
+		ret = make_order(r);
+	if (!ret)
+		ret = worker_groups_load(&r->groups, r);
+	r->covered_until = r->recording.whole_end - r->recording.whole_start;
+	find_selected(r);
 	if (ret)
 		return error_set(e, ret, "cannot read \"%s\": %s", path,
 				 ret == ERROR_MEMORY ? "out of memory" : "damaged");
-	r->covered_until = r->recording.end - r->recording.start;
-	r->no_calls = find_no_calls(r);
-	find_selected(r);
-	find_cost(r);
 	return 0;
 }
 
 void report_release(struct report *r)
 {
+	worker_groups_release(&r->groups);
+	select_release(&r->selection);
 	chains_release(&r->chains);
 	free(r->order);
 	roles_release(&r->roles);

@@ -6,12 +6,15 @@
  */
 #include "chains.h"
 #include "completeness.h"
+#include "groups.h"
 #include "keyframes.h"
 #include "latency.h"
 #include "procs.h"
 #include "recording.h"
 #include "roles.h"
+#include "select.h"
 #include "system.h"
+#include "listing.h"
 #include "tasks.h"
 
 /* Why there is not one CUDA call, the first that applies. */
@@ -22,6 +25,7 @@ enum no_calls {
 	NO_CALLS_OUTSIDE,		/* only processes outside the tree called */
 	NO_CALLS_LOST,			/* calls were made, all of them were lost */
 	NO_CALLS_NEVER,			/* attached, never called */
+	NO_CALLS_SELECTED,		/* there are, but none of what is selected */
 };
 
 struct report {
@@ -34,8 +38,12 @@ struct report {
 	struct system_figures system;
 	struct roles roles;
 	struct chains chains;
+	struct selection selection;
+	struct worker_groups groups;	/* of the workers in order */
+	struct listing_order order_by;	/* of options */
+	bool no_group;
 	enum no_calls no_calls;
-	uint32_t *order;		/* processes of the tree, as tables list them */
+	uint32_t *order;		/* processes selected, of the tree by default, as tables list them */
 	size_t order_count;
 	uint64_t covered_until;		/* ns from the start; the span's length */
 	uint64_t probe_call;		/* ns a probed call takes longer, calibrated; 0 unknown */
@@ -46,8 +54,17 @@ struct report {
 	size_t selected_length;
 };
 
-/* Read path and fill in everything. Release in either case. */
-int report_open(struct report *r, const char *path, struct error *e);
+/* options of zeros: all of it, in the default order. */
+struct report_options {
+	struct select_options select;
+	struct listing_order order;
+	bool no_group;			/* workers of one kind a line each */
+	bool no_chains;			/* leave out what only chains need */
+};
+
+/* Read path and fill in everything. options may be NULL. Release in either case. */
+int report_open(struct report *r, const char *path, const struct report_options *options,
+		struct error *e);
 void report_release(struct report *r);
 
 /* Command of the recording, of the root process where the facts lack it; or "". */

@@ -19,9 +19,10 @@ static int visit_cpu(void *context, const void *values)
 	const struct row_cpu *row = values;
 	struct loader *l = context;
 
-	if (row->cpu >= l->recording->cpus || !recording_in_span(l->recording, row->ts))
+	if (row->cpu >= l->recording->cpus || !recording_reached(l->recording, row->ts))
 		return 0;
-	if (l->seen[row->cpu] && row->steal > l->last[row->cpu])
+	if (l->seen[row->cpu] && row->steal > l->last[row->cpu] &&
+	    recording_in_span(l->recording, row->ts))
 		l->steal->left[row->cpu * l->steal->cells + cell_of(l->steal, row->ts)] +=
 			row->steal - l->last[row->cpu];
 	l->seen[row->cpu] = true;

@@ -59,7 +59,8 @@ static int visit_cpu(void *context, const void *values)
 	struct loader *l = context;
 	struct cpu_samples *c;
 
-	if (row->cpu >= l->recording->cpus || !recording_in_span(l->recording, row->ts))
+	if (row->cpu >= l->recording->cpus || !recording_in_span(l->recording, row->ts) ||
+	    l->recording->cpu[row->cpu].left_out)
 		return 0;
 	c = &l->cpus[row->cpu];
 	if (!c->seen)

@@ -282,7 +282,7 @@ static void note_fork(struct tasks *t, const struct row_task *row, uint32_t numb
 static int find_last_row(struct recording *r, uint64_t tid, uint64_t from, uint64_t to,
 			 uint64_t *found)
 {
-	const struct block_list *list = &r->blocks[TABLE_switch];
+	const struct block_list *list = recording_all(r, TABLE_switch);
 	uint64_t mask = 1 << COL_switch_ts | 1 << COL_switch_prev_tid | 1 << COL_switch_prev_state;
 	struct columns c = { 0 };
 	int ret = 0;
@@ -311,15 +311,17 @@ static int take_over(struct loader *l, const struct row_task *row)
 	uint32_t mover = tasks_thread(t, row->other_tid, row->ts);
 	uint32_t leader = tasks_thread(t, row->tid, row->ts);
 	uint64_t seam = row->ts;
-	int ret;
+	int ret = 0;
 
 	if (mover == TASKS_UNKNOWN || mover == leader)
 		return 0;
 	if (leader != TASKS_UNKNOWN) {
 		if (!t->threads[leader].exit)
 			t->threads[leader].exit = row->ts;
-		ret = find_last_row(l->recording, row->tid, t->threads[leader].exit, row->ts,
-				    &seam);
+		/* Before the span it does not matter. */
+		if (row->ts >= l->recording->first)
+			ret = find_last_row(l->recording, row->tid, t->threads[leader].exit,
+					    row->ts, &seam);
 		if (ret)
 			return ret;
 		if (seam < row->ts)
@@ -349,7 +351,7 @@ static void note_exit(struct tasks *t, const struct row_task *row, uint32_t numb
 static int apply(struct loader *l, const struct row_task *row)
 {
 	struct tasks *t = l->tasks;
-	uint64_t birth = row->event == TASK_EVENT_FORK ? row->ts : l->recording->start;
+	uint64_t birth = row->event == TASK_EVENT_FORK ? row->ts : l->recording->whole_start;
 	uint32_t number;
 	int ret = 0;
 
@@ -376,13 +378,30 @@ static int apply(struct loader *l, const struct row_task *row)
 	return change_name(l, row->ts, number, row->name, row->event == TASK_EVENT_EXEC);
 }
 
+/* What a number means after a narrowed span changes with these. */
+static bool counts_later(const struct recording *r, const struct row_task *row)
+{
+	return row->ts <= r->whole_end &&
+	       (row->event == TASK_EVENT_EXIT || row->event == TASK_EVENT_FORK);
+}
+
+static void apply_later(struct tasks *t, const struct row_task *row)
+{
+	struct thread *thread = &t->threads[tasks_thread(t, row->tid, row->ts)];
+
+	if (row->event == TASK_EVENT_EXIT && !thread->later_exit && !thread->tid_until)
+		thread->later_exit = row->ts;
+	if (row->event == TASK_EVENT_FORK && !thread->tid_until)
+		thread->tid_until = row->ts;
+}
+
 static int collect(void *context, const void *values)
 {
 	struct loader *l = context;
 	const struct row_task *row = values;
 	struct event *events;
 
-	if (!recording_in_span(l->recording, row->ts))
+	if (!recording_reached(l->recording, row->ts) && !counts_later(l->recording, row))
 		return 0;
 	events = array_reserve(l->events, &l->capacity, l->count + 1, sizeof(*events));
 	if (!events)
@@ -429,7 +448,10 @@ int tasks_load(struct tasks *t, struct recording *r)
 	if (!ret && l.count)
 		qsort(l.events, l.count, sizeof(*l.events), by_time);
 	for (size_t i = 0; i < l.count && !ret; i++)
-		ret = apply(&l, &l.events[i].row);
+		if (recording_reached(r, l.events[i].row.ts))
+			ret = apply(&l, &l.events[i].row);
+		else
+			apply_later(t, &l.events[i].row);
 	free(l.events);
 	return ret;
 }
@@ -442,7 +464,7 @@ int tasks_ensure(struct tasks *t, const struct recording *r, uint64_t tid, uint6
 	*thread = tasks_thread(t, tid, ts);
 	if (*thread != TASKS_UNKNOWN || !tid || tid >= TASKS_TID_LIMIT || tgid >= TASKS_TID_LIMIT)
 		return 0;
-	return find_thread(t, &row, r->start, thread);
+	return find_thread(t, &row, r->whole_start, thread);
 }
 
 void tasks_release(struct tasks *t)

@@ -34,6 +34,8 @@ struct thread {
 	uint64_t start;			/* CLOCK_BOOTTIME, 0 unknown */
 	uint64_t birth;			/* its fork, or the start of the recording */
 	uint64_t exit;			/* its exit event, 0 none */
+	/* After a narrowed span: its exit event, and when its TID became another's; 0 never. */
+	uint64_t later_exit, tid_until;
 	const char *name;		/* the last one */
 };
 
@@ -106,5 +108,11 @@ int tasks_ensure(struct tasks *t, const struct recording *r, uint64_t tid, uint6
 static inline bool process_start_recorded(const struct process *p)
 {
 	return p->born || (p->root && p->execed);
+}
+
+/* And in its span. */
+static inline bool process_start_in_span(const struct process *p, const struct recording *r)
+{
+	return process_start_recorded(p) && p->birth >= r->first;
 }
 #endif

@@ -7,12 +7,14 @@
 #define RUN_BLOCKS 8		/* of a CPU in one job: enough jobs for all cores to end together */
 #define BIT(column) (1ull << COL_switch_##column)
 #define MASK (BIT(ts) | BIT(prev_tid) | BIT(prev_state) | BIT(prev_page_events) | \
-	      BIT(prev_pages) | BIT(next_tid) | BIT(next_off) | BIT(next_wait) | BIT(next_flags))
+	      BIT(prev_pages) | BIT(next_tid) | BIT(next_off) | BIT(next_wait) | BIT(next_flags) | \
+	      BIT(waker_context))
 
 /* The columns of a loaded block, by name. */
 struct rows {
-	const uint64_t *ts, *prev, *state, *page_events, *pages, *next, *off, *wait, *flags;
-	uint32_t count;
+	const uint64_t *ts, *prev, *state, *page_events, *pages, *next, *off, *wait, *flags,
+		*waker_context;
+	uint32_t first, end;	/* those in the span */
 };
 
 /* Who has the CPU, since when, while a run's rows are gone through. */
@@ -78,13 +80,18 @@ static inline void leave(struct tally *out, const struct rows *rows, uint32_t i)
 		out->died = ts;
 }
 
+/* narrowed: a constant, so that the pass over a whole recording does not pay for it. */
 static inline void arrive(struct tiles *t, struct tile_worker *w, uint32_t thread,
-			  const struct rows *rows, uint32_t i)
+			  const struct rows *rows, uint32_t i, bool narrowed)
 {
 	struct tally *in = &w->tallies[thread];
 	uint64_t ts = rows->ts[i], off = rows->off[i];
 	uint64_t wait = rows->wait[i] < off ? rows->wait[i] : off;
 
+	if (narrowed && off > ts - t->recording->start) {
+		off = ts - t->recording->start;
+		wait = wait < off ? wait : off;
+	}
 	in->waiting += wait;
 	in->blocked += off - wait;
 	in->periods += !(rows->flags[i] & NEXT_FLAG_UNKNOWN);
@@ -92,6 +99,10 @@ static inline void arrive(struct tiles *t, struct tile_worker *w, uint32_t threa
 		in->off_max = off;
 		in->off_max_end = ts;
 	}
+	if (__builtin_expect(ts - off < in->first_wait, 0) && off > wait &&
+	    rows->waker_context[i] == WAKER_TASK &&
+	    !(rows->flags[i] & (NEXT_FLAG_IO_WAIT | NEXT_FLAG_FIRST)))
+		in->first_wait = ts - off;
 	if (ts < in->first_in)
 		in->first_in = ts;
 	if (ts > in->last_in)
@@ -102,7 +113,7 @@ static inline void arrive(struct tiles *t, struct tile_worker *w, uint32_t threa
 
 /* The time from the cursor's row to row i, then both sides of row i itself. */
 static inline void step(struct tiles *t, struct tile_worker *w, struct run *run, struct cursor *at,
-			const struct rows *rows, uint32_t i)
+			const struct rows *rows, uint32_t i, bool narrowed)
 {
 	uint64_t ts = rows->ts[i];
 	bool whole = ts >= at->ts;
@@ -121,28 +132,28 @@ static inline void step(struct tiles *t, struct tile_worker *w, struct run *run,
 	at->tid = rows->next[i];
 	at->thread = tasks_thread(t->tasks, at->tid, ts);
 	at->ts += ns;
-	arrive(t, w, at->thread, rows, i);
+	arrive(t, w, at->thread, rows, i, narrowed);
 }
 
 static void begin_run(struct tiles *t, struct run *run, struct cursor *at,
 		      const struct rows *rows)
 {
-	run->first_ts = rows->ts[0];
-	run->first_tid = rows->prev[0];
+	run->first_ts = rows->ts[rows->first];
+	run->first_tid = rows->prev[rows->first];
 	run->first_thread = tasks_thread(t->tasks, run->first_tid, run->first_ts);
 	at->ts = run->first_ts;
 	at->tid = run->first_tid;
 	at->thread = run->first_thread;
 }
 
-static uint32_t rows_in_span(const struct recording *r, const struct columns *c)
+static void find_rows_in_span(const struct recording *r, const struct columns *c, struct rows *rows)
 {
 	const uint64_t *ts = c->col[COL_switch_ts];
-	uint32_t n = c->rows;
 
-	while (n && !recording_in_span(r, ts[n - 1]))
-		n--;
-	return n;
+	for (rows->end = c->rows; rows->end && ts[rows->end - 1] > r->last;)
+		rows->end--;
+	while (rows->first < rows->end && ts[rows->first] < r->first)
+		rows->first++;
 }
 
 static int one_block(struct tiles *t, struct tile_worker *w, struct run *run, struct cursor *at,
@@ -159,13 +170,18 @@ static int one_block(struct tiles *t, struct tile_worker *w, struct run *run, st
 		c->col[COL_switch_prev_page_events], c->col[COL_switch_prev_pages],
 		c->col[COL_switch_next_tid], c->col[COL_switch_next_off],
 		c->col[COL_switch_next_wait], c->col[COL_switch_next_flags],
-		rows_in_span(t->recording, c),
+		c->col[COL_switch_waker_context], 0, 0,
 	};
-	if (!run->rows && rows.count)
+	find_rows_in_span(t->recording, c, &rows);
+	if (!run->rows && rows.first < rows.end)
 		begin_run(t, run, at, &rows);
-	for (uint32_t i = 0; i < rows.count; i++)
-		step(t, w, run, at, &rows, i);
-	run->rows += rows.count;
+	if (t->recording->narrowed)
+		for (uint32_t i = rows.first; i < rows.end; i++)
+			step(t, w, run, at, &rows, i, true);
+	else
+		for (uint32_t i = 0; i < rows.end; i++)
+			step(t, w, run, at, &rows, i, false);
+	run->rows += rows.end - rows.first;
 	return 0;
 }
 
@@ -229,6 +245,12 @@ static void cut_runs(struct tiles *t)
 	}
 }
 
+bool tiles_keeps_stalls(const struct tasks *t, const uint64_t *stalling, uint32_t thread)
+{
+	return t->processes[t->threads[thread].process].in_tree &&
+	       (!stalling || stalling[thread / 64] >> thread % 64 & 1);
+}
+
 static int make_workers(struct tiles *t)
 {
 	size_t threads = t->tasks->thread_count, processes = t->tasks->process_count;
@@ -248,7 +270,9 @@ static int make_workers(struct tiles *t)
 			bool ours = t->tasks->processes[t->tasks->threads[k].process].in_tree;
 
 			w->tallies[k].first_in = UINT64_MAX;
-			w->tallies[k].stall_floor = ours ? 1 : UINT64_MAX;
+			w->tallies[k].first_wait = ours ? UINT64_MAX : 0;
+			w->tallies[k].stall_floor =
+				tiles_keeps_stalls(t->tasks, t->stalling, (uint32_t)k) ? 1 : UINT64_MAX;
 		}
 	}
 	return t->workers ? 0 : ERROR_MEMORY;
@@ -272,6 +296,8 @@ static void add_tally(struct tally *to, const struct tally *from)
 	}
 	if (from->first_in < to->first_in)
 		to->first_in = from->first_in;
+	if (from->first_wait < to->first_wait)
+		to->first_wait = from->first_wait;
 	if (from->last_in > to->last_in)
 		to->last_in = from->last_in;
 	if (from->died > to->died)
@@ -295,13 +321,15 @@ static void add_worker(struct tiles *t, unsigned int worker)
 			tiles_stall(&to->stalls[i / PROCS_STALLS * PROCS_STALLS], &from->stalls[i]);
 }
 
-int tiles_load(struct tiles *t, struct recording *r, const struct tasks *tasks)
+int tiles_load(struct tiles *t, struct recording *r, const struct tasks *tasks,
+	       const uint64_t *stalling)
 {
 	int ret;
 
 	memset(t, 0, sizeof(*t));
 	t->recording = r;
 	t->tasks = tasks;
+	t->stalling = stalling;
 	ret = sort_blocks(t);
 	if (ret)
 		return ret;

@@ -4,7 +4,7 @@
 /*
  * The pass over table switch behind procs.h: every worker sums what the rows of its blocks say
  * into a tally per thread of its own; a run of blocks of one CPU remembers its first and last
- * row, so that procs.c can close the seams.
+ * row, so that procs.c can close the seams. Of what a row says only what lies in the span counts.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +18,7 @@ struct tally {
 	uint64_t periods, off_max, off_max_end;
 	uint64_t page_events, pages, breaks;
 	uint64_t first_in, last_in, last_out, last_page, died;	/* ts; first_in UINT64_MAX: none */
+	uint64_t first_wait;		/* see struct thread_account; of threads outside the tree 0 */
 	uint64_t stall_floor;		/* shorter stalls are not among the worst */
 	bool out_runnable;		/* at last_out */
 };
@@ -41,6 +42,7 @@ struct tile_worker {
 struct tiles {
 	struct recording *recording;
 	const struct tasks *tasks;
+	const uint64_t *stalling;
 	uint32_t *order;		/* blocks by CPU, in file order */
 	struct run *runs;		/* by CPU, in time order */
 	size_t run_count;
@@ -48,8 +50,14 @@ struct tiles {
 	unsigned int worker_count;
 };
 
-/* After this workers[0] has the sums of all. ERROR_MEMORY; release in either case. */
-int tiles_load(struct tiles *t, struct recording *r, const struct tasks *tasks);
+/*
+ * stalling: see procs.h. After this workers[0] has the sums of all. ERROR_MEMORY; release in
+ * either case.
+ */
+int tiles_load(struct tiles *t, struct recording *r, const struct tasks *tasks,
+	       const uint64_t *stalling);
+/* Whether the stalls of a thread are kept. */
+bool tiles_keeps_stalls(const struct tasks *t, const uint64_t *stalling, uint32_t thread);
 void tiles_release(struct tiles *t);
 
 /* Keep s where it is among the worst of the PROCS_STALLS; returns the new floor. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdlib.h>
 #include <string.h>
+#include "syscalls.h"
 #include "timeline.h"
 
 #define WAITS_PAST 5000000	/* ns */
@@ -138,6 +139,53 @@ bool pieces_next(struct piece_cursor *c, struct piece *p)
 		back = next_return(c);
 	}
 	return true;
+}
+
+static bool by_disk(const struct timeline_row *back)
+{
+	return back->next_flags & NEXT_FLAG_IO_WAIT || back->waker_vector == VECTOR_BLOCK ||
+	       back->waker_vector == VECTOR_IRQ_POLL;
+}
+
+bool timeline_by_timer(const struct timeline_row *back)
+{
+	return back->waker_vector == VECTOR_TIMER || back->waker_vector == VECTOR_HRTIMER ||
+	       back->waker_vector == VECTOR_HARD_TIMER;
+}
+
+static bool in_class(bool aarch64, uint16_t syscall, enum syscall_class class)
+{
+	return syscall && syscall_class(aarch64, syscall - 1u) == class;
+}
+
+/*
+ * Whether current, which the network's softirq interrupted, sent what arrived: over the loopback
+ * it is in the very call. Outsiders may have been interrupted in a write of their own.
+ */
+static bool is_sender(const struct timeline *tl, bool aarch64, const struct timeline_row *back)
+{
+	return back->waker > TASKS_IDLE && tl->tasks->processes[tl->tasks->threads[back->waker].process].in_tree &&
+	       in_class(aarch64, back->waker_syscall, SYSCALL_SEND);
+}
+
+enum wake_cause timeline_wake(const struct timeline *tl, bool aarch64, const struct timeline_row *back)
+{
+	uint8_t vector = back->waker_vector;
+
+	if (by_disk(back))
+		return WAKE_DISK;
+	if (back->waker_context == WAKER_TASK)
+		return WAKE_THREAD;
+	if (back->waker_context != WAKER_SOFTIRQ && back->waker_context != WAKER_HARDIRQ)
+		return WAKE_UNKNOWN;
+	if (vector == VECTOR_NET_RX && is_sender(tl, aarch64, back))
+		return WAKE_THREAD;
+	if (vector == VECTOR_NET_RX || vector == VECTOR_NET_TX)
+		return WAKE_NETWORK;
+	if (timeline_by_timer(back) ||
+	    (vector == VECTOR_UNKNOWN && in_class(aarch64, back->syscall, SYSCALL_SLEEP)))
+		return WAKE_TIMER;
+	return WAKE_INTERRUPT;
 }
 
 /* First row of the CPU after ts, from hint on if that is before it. */

@@ -73,6 +73,12 @@ int timeline_open(struct timeline *tl, struct recording *r, const struct tasks *
 		  const struct procs *p);
 /* end: that of the recording, then the start of the span loaded before. ERROR_MEMORY. */
 int timeline_load(struct timeline *tl, uint64_t start, uint64_t end);
+/*
+ * Load the whole recording, in spans of about so many rows, from the last to the first, and
+ * call visit with each. Stops at, and returns, the first negative value; ERROR_MEMORY.
+ */
+#define TIMELINE_ROWS (1u << 20)
+int timeline_each(struct timeline *tl, size_t rows, int (*visit)(void *context), void *context);
 void timeline_release(struct timeline *tl);
 
 enum piece_state { PIECE_RUNNING = 1, PIECE_WAITING, PIECE_BLOCKED, PIECE_UNRECORDED };
@@ -86,6 +92,15 @@ struct piece {
 	const struct timeline_row *left;	/* running: the row it left with, where there is one */
 	uint64_t since;				/* running: when it had come */
 };
+
+/* What ended a block. Over the loopback, network data comes from the thread that is in a send. */
+enum wake_cause {
+	WAKE_UNKNOWN, WAKE_THREAD, WAKE_DISK, WAKE_NETWORK, WAKE_TIMER, WAKE_INTERRUPT,
+};
+
+/* aarch64: whose system call numbers these are. Of the row of a return; THREAD: its waker. */
+enum wake_cause timeline_wake(const struct timeline *tl, bool aarch64, const struct timeline_row *back);
+bool timeline_by_timer(const struct timeline_row *back);
 
 /* Goes through a thread's pieces in [start, end), which lies in the span. */
 struct piece_cursor {

@@ -466,6 +466,60 @@ int timeline_load(struct timeline *tl, uint64_t start, uint64_t end)
 	return ret ? ret : load_rest(tl);
 }
 
+struct block_start { uint64_t ts; uint32_t rows; };
+
+static int latest_first(const void *a, const void *b)
+{
+	const struct block_start *x = a, *y = b;
+
+	return (x->ts < y->ts) - (x->ts > y->ts);
+}
+
+/* A span begins with the block that would make it too long. */
+int timeline_each(struct timeline *tl, size_t rows, int (*visit)(void *context), void *context)
+{
+	const struct recording *r = tl->recording;
+	const struct block_list *list = &r->blocks[TABLE_switch];
+	struct block_start *starts = malloc((list->count + 1) * sizeof(*starts));
+	uint64_t end = r->end + 1;
+	size_t sum = 0;
+	int ret = starts ? 0 : ERROR_MEMORY;
+
+	for (size_t i = 0; i < list->count && starts; i++) {
+		const struct block_info *b = reader_block(r->reader, list->block[i]);
+
+		starts[i] = (struct block_start){ b->first_ts, b->rows };
+	}
+	if (starts && list->count)
+		qsort(starts, list->count, sizeof(*starts), latest_first);
+	for (size_t i = 0; i < list->count && !ret; i++) {
+		sum += starts[i].rows;
+		if (sum <= rows || starts[i].ts <= r->start || starts[i].ts >= end)
+			continue;
+		ret = timeline_load(tl, starts[i].ts, end);
+		if (!ret)
+			ret = visit(context);
+		end = starts[i].ts;
+		sum = 0;
+	}
+	free(starts);
+	if (!ret)
+		ret = timeline_load(tl, r->start, end);
+	return ret ? ret : visit(context);
+}
+
+/* A row of outside a narrowed span. */
+static void convert_edge(const struct timeline *tl, const struct edge_row *edge, struct timeline_row *row)
+{
+	uint64_t values[COLS_switch];
+	struct columns c = { 0 };
+
+	memcpy(values, &edge->row, sizeof(values));
+	for (unsigned int k = 0; k < COLS_switch; k++)
+		c.col[k] = &values[k];
+	convert(tl, &c, 0, edge->cpu, TASKS_NONE, row);
+}
+
 /* Threads that are off the CPU at the end of the recording, as if each came back then. */
 static int carry_ends(struct timeline *tl, const struct procs *p)
 {
@@ -474,13 +528,19 @@ static int carry_ends(struct timeline *tl, const struct procs *p)
 
 	for (size_t t = TASKS_IDLE + 1; t < tl->tasks->thread_count && !ret; t++) {
 		const struct thread_account *a = &p->threads[t];
+		const struct edge_row *back = edges_return(&p->edges, (uint32_t)t);
+		struct timeline_row row;
 
-		if (a->off)
+		if (back) {
+			convert_edge(tl, back, &row);
+			ret = carry(tl, (uint32_t)t, &row);
+		} else if (a->off) {
 			ret = carry(tl, (uint32_t)t, &(struct timeline_row){
 				.ts = end, .off = end - a->off_since, .wait = end - a->off_runnable,
 				.prev = TASKS_UNKNOWN, .next = (uint32_t)t, .waker = TASKS_IDLE, .open = true,
 				.cpu = a->off_cpu < tl->recording->cpus ? (uint16_t)a->off_cpu : UINT16_MAX,
 			});
+		}
 	}
 	return ret;
 }
@@ -495,6 +555,8 @@ static void open_cpus(struct timeline *tl, const struct procs *p)
 		tl->cpus[i].after = (struct timeline_row){
 			.ts = end, .prev = c->last, .cpu = (uint16_t)i, .open = true,
 		};
+		if (p->edges.cpus && p->edges.cpus[i].after)
+			convert_edge(tl, &p->edges.cpus[i].next, &tl->cpus[i].after);
 	}
 }
 

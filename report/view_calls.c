@@ -8,7 +8,7 @@
 #define GROUPS 64		/* operations of calls that ended without a return */
 
 /* With the probes in place a call takes longer, and so does the one it is nested in. */
-void print_probe_price(const struct report *r, FILE *out)
+void print_probe_price(const struct report *r, const struct page *out)
 {
 	char inside[FMT_SIZE], call[FMT_SIZE];
 
@@ -38,7 +38,7 @@ static const struct latency_row *next_first(const struct report *r, uint32_t pro
 	return best;
 }
 
-void print_first_calls(const struct report *r, uint32_t process, size_t limit, FILE *out)
+void print_first_calls(const struct report *r, uint32_t process, size_t limit, const struct page *out)
 {
 	const struct latency_row *row = next_first(r, process, NULL);
 	const char *mark = r->completeness.calls_lossy ? "~" : "";
@@ -57,7 +57,7 @@ void print_first_calls(const struct report *r, uint32_t process, size_t limit, F
 	line_end(&l);
 }
 
-void print_errors(const struct report *r, uint32_t process, size_t limit, FILE *out)
+void print_errors(const struct report *r, uint32_t process, size_t limit, const struct page *out)
 {
 	const char *mark = r->completeness.calls_lossy ? "~" : "";
 	char name[80], text[96], buf[FMT_SIZE];
@@ -79,11 +79,11 @@ void print_errors(const struct report *r, uint32_t process, size_t limit, FILE *
 			      mark, fmt_count(buf, e->count));
 	}
 	if (left)
-		fprintf(out, "        and %zu more: --json\n", left);
+		fprintf(out->file, "        and %zu more: --errors\n", left);
 }
 
 /* Those really open when the recording ended, the oldest first. */
-static void print_still_open(const struct report *r, uint32_t process, size_t limit, FILE *out)
+static void print_still_open(const struct report *r, uint32_t process, size_t limit, const struct page *out)
 {
 	char label[96], age[FMT_SIZE], at[FMT_SIZE];
 	const char *mark = r->completeness.calls_lossy ? "~" : "";
@@ -107,7 +107,7 @@ static void print_still_open(const struct report *r, uint32_t process, size_t li
 			      r->tasks.threads[open->thread].tid);
 	}
 	if (left)
-		fprintf(out, "            and %zu more: --json\n", left);
+		fprintf(out->file, "            and %zu more: --open\n", left);
 }
 
 struct group { const struct operation *operation; uint64_t count, longest; };
@@ -125,7 +125,7 @@ static struct group *group_of(struct group groups[GROUPS], size_t *count,
 	return &groups[(*count)++];
 }
 
-static void print_group(const struct group *g, const char *title, const char *mark, FILE *out)
+static void print_group(const struct group *g, const char *title, const char *mark, const struct page *out)
 {
 	char n[FMT_SIZE], age[FMT_SIZE];
 
@@ -136,7 +136,7 @@ static void print_group(const struct group *g, const char *title, const char *ma
 
 /* Calls that ended without a return, a line for each operation. */
 static void print_ended(const struct report *r, uint32_t process, enum open_reason reason,
-			size_t limit, FILE *out)
+			size_t limit, const struct page *out)
 {
 	const char *title = reason == OPEN_ABANDONED ? "left by a jump (longjmp)" : "thread ended";
 	const char *mark = r->completeness.calls_lossy ? "~" : "";
@@ -161,10 +161,10 @@ static void print_ended(const struct report *r, uint32_t process, enum open_reas
 	for (size_t i = limit; i < count; i++)
 		more += groups[i].count;
 	if (more)
-		fprintf(out, "%s: %zu more: --json\n", title, more);
+		fprintf(out->file, "%s: %zu more: --open\n", title, more);
 }
 
-void print_open_calls(const struct report *r, uint32_t process, size_t limit, FILE *out)
+void print_open_calls(const struct report *r, uint32_t process, size_t limit, const struct page *out)
 {
 	print_still_open(r, process, limit, out);
 	print_ended(r, process, OPEN_ABANDONED, limit, out);

@@ -18,7 +18,7 @@ static void permille(char buf[FMT_SIZE], unsigned int tenths)
 	snprintf(buf, FMT_SIZE, "%u.%u %%", tenths / 10, tenths % 10);
 }
 
-static void print_account(const struct chain *c, FILE *out)
+static void print_account(const struct chain *c, const struct page *out)
 {
 	static const char *const names[] = {
 		"running", "waiting while others ran", "wake-up latency", "throttled", "blocked",
@@ -73,7 +73,7 @@ static void add_cause_row(struct grid *t, unsigned int tenths, uint64_t ns, cons
 	grid_cell(t, hops);
 }
 
-void print_causes(const struct report *r, const struct chain *c, FILE *out)
+void print_causes(const struct report *r, const struct chain *c, const struct page *out)
 {
 	static const struct grid_column columns[] = {
 		{ "share", GRID_RIGHT }, { "time", GRID_RIGHT }, { "cause", GRID_LEFT },
@@ -103,11 +103,11 @@ void print_causes(const struct report *r, const struct chain *c, FILE *out)
 	for (size_t i = n; i < n + 3; i++)
 		if (parts[i])
 			add_cause_row(&t, shares[i], parts[i], others[i - n], "", "");
-	grid_print(&t, out, 2, VIEW_WIDTH);
+	grid_print(&t, out, 2);
 	grid_release(&t);
 }
 
-static void print_paths(const struct report *r, const struct chain *c, FILE *out)
+static void print_paths(const struct report *r, const struct chain *c, const struct page *out)
 {
 	char story[CHAIN_LINE];
 
@@ -117,7 +117,7 @@ static void print_paths(const struct report *r, const struct chain *c, FILE *out
 				      chain_story(r, c, &c->causes[i], story, sizeof(story)));
 }
 
-static void print_worst(const struct report *r, const struct chain *c, FILE *out)
+static void print_worst(const struct report *r, const struct chain *c, const struct page *out)
 {
 	char place[CHAIN_NAME], length[FMT_SIZE], at[FMT_SIZE], lost[FMT_SIZE], name[CHAIN_NAME];
 	char hint[CHAIN_NAME], since[FMT_SIZE];
@@ -143,7 +143,7 @@ static void print_worst(const struct report *r, const struct chain *c, FILE *out
 	}
 }
 
-static void print_effects(const struct chain *c, FILE *out)
+static void print_effects(const struct chain *c, const struct page *out)
 {
 	static const struct grid_column columns[] = {
 		{ "where", GRID_SHRINK }, { "kind", GRID_LEFT }, { "slow", GRID_RIGHT },
@@ -166,10 +166,10 @@ static void print_effects(const struct chain *c, FILE *out)
 		cell_ns(&t, true, false, e->p99);
 		cell_ns(&t, true, false, e->max);
 	}
-	grid_print(&t, out, 2, VIEW_WIDTH);
+	grid_print(&t, out, 2);
 	grid_release(&t);
 	if (c->effect_count > EFFECTS_SHOWN)
-		fprintf(out, INDENT "and %zu more: --json\n", c->effect_count - EFFECTS_SHOWN);
+		fprintf(out->file, INDENT "and %zu more: --json\n", c->effect_count - EFFECTS_SHOWN);
 }
 
 static void count_item(struct words *w, uint64_t n, const char *one, const char *many)
@@ -180,7 +180,7 @@ static void count_item(struct words *w, uint64_t n, const char *one, const char 
 		words_item(w, ", ", "%s %s", fmt_count(count, n), n == 1 ? one : many);
 }
 
-static void print_evidence(const struct report *r, const struct chain *c, FILE *out)
+static void print_evidence(const struct report *r, const struct chain *c, const struct page *out)
 {
 	const struct chain_evidence *e = &c->evidence;
 	char text[CHAIN_LINE], ns[FMT_SIZE];
@@ -209,12 +209,12 @@ static void print_evidence(const struct report *r, const struct chain *c, FILE *
 	print_wrapped(out, 12, INDENT "evidence: %s", text);
 }
 
-static void print_details(const struct report *r, const struct chain *c, FILE *out)
+static void print_details(const struct report *r, const struct chain *c, const struct page *out)
 {
 	struct advice a;
 
 	advice_give(&a, r, c);
-	fputc('\n', out);
+	fputc('\n', out->file);
 	print_chain(r, c, out);
 	if (*a.proof)
 		print_wrapped(out, 9, INDENT "proof: %s", a.proof);
@@ -226,7 +226,7 @@ static void print_details(const struct report *r, const struct chain *c, FILE *o
 	print_evidence(r, c, out);
 }
 
-void view_chains(const struct report *r, FILE *out)
+void view_chains(const struct report *r, const struct page *out)
 {
 	const struct chains *c = &r->chains;
 	char span[FMT_SIZE];
@@ -237,14 +237,16 @@ void view_chains(const struct report *r, FILE *out)
 	for (size_t i = 0; i < c->small_count; i++)
 		print_details(r, &c->small[i], out);
 	if (c->count + c->small_count)
-		fputc('\n', out);
+		fputc('\n', out->file);
 	if (c->idle_unknown)
 		print_wrapped(out, 2, "Chains: %s.", view_idle_unknown);
 	print_cannot(r, out);
-	if (c->quiet)
+	if (c->quiet && !print_left_out(r, out))
 		print_wrapped(out, 2, "%s: no chain of 3 %% of %s of CUDA work.",
 			      c->idle_unknown ? "Nothing wrong was found" : "Nothing is wrong",
 			      fmt_span(span, c->span));
 	if (r->no_calls != NO_CALLS_NOT)
-		print_wrapped(out, 2, "No CUDA call was recorded, so there is nothing to account for.");
+		print_wrapped(out, 2, "%s, so there is nothing to account for.",
+			      r->no_calls == NO_CALLS_SELECTED ? "There is no CUDA call in this part of the recording" :
+								 "No CUDA call was recorded");
 }

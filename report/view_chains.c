@@ -49,7 +49,7 @@ static void add_load(struct words *w, const struct report *r, const struct chain
 		  (unsigned long long)cpus, cpus == 1 ? "" : "s");
 }
 
-static void print_system_line(const struct report *r, const struct chain *c, FILE *out)
+static void print_system_line(const struct report *r, const struct chain *c, const struct page *out)
 {
 	const struct chain_evidence *e = &c->evidence;
 	uint64_t cpus = r->recording.cpus_present;
@@ -79,7 +79,7 @@ static const struct cause *largest_cause(const struct chain *c)
 	return cause;
 }
 
-static void print_host_line(const struct report *r, const struct chain *c, FILE *out)
+static void print_host_line(const struct report *r, const struct chain *c, const struct page *out)
 {
 	const struct chain_evidence *e = &c->evidence;
 	char story[CHAIN_LINE], ns[FMT_SIZE], count[FMT_SIZE], text[2 * CHAIN_LINE];
@@ -143,7 +143,7 @@ static bool sum_effects(const struct chain *c, size_t i, struct effect *sum)
 	return true;
 }
 
-static void print_cuda_line(const struct report *r, const struct chain *c, FILE *out)
+static void print_cuda_line(const struct report *r, const struct chain *c, const struct page *out)
 {
 	char text[2 * CHAIN_LINE];
 	size_t shown = 0, more = 0;
@@ -185,7 +185,7 @@ static void add_names(struct words *w, const struct report *r, const struct chai
 	words_add(w, ")");
 }
 
-static void print_lost_line(const struct report *r, const struct chain *c, FILE *out)
+static void print_lost_line(const struct report *r, const struct chain *c, const struct page *out)
 {
 	struct class_share classes[CHAIN_CLASSES];
 	uint64_t parts[CHAIN_CLASSES];
@@ -220,14 +220,20 @@ static void print_lost_line(const struct report *r, const struct chain *c, FILE 
 		      fmt_percent(share, c->lost, c->span), fmt_span(span, c->span), text);
 }
 
-void print_chain(const struct report *r, const struct chain *c, FILE *out)
+static enum text_style severity_style(enum severity severity)
+{
+	return severity == SEVERITY_HIGH ? STYLE_RED : severity == SEVERITY_MEDIUM ? STYLE_YELLOW :
+	       STYLE_BOLD;
+}
+
+void print_chain(const struct report *r, const struct chain *c, const struct page *out)
 {
 	char headline[CHAIN_LINE];
 	struct advice a;
 
 	advice_give(&a, r, c);
-	print_wrapped(out, 2, "[%s] %s", severity_name(c->severity),
-		      chain_headline(r, c, headline, sizeof(headline)));
+	print_styled(out, severity_style(c->severity), "[%s] %s", severity_name(c->severity),
+		     chain_headline(r, c, headline, sizeof(headline)));
 	print_system_line(r, c, out);
 	print_host_line(r, c, out);
 	print_cuda_line(r, c, out);
@@ -239,7 +245,7 @@ void print_chain(const struct report *r, const struct chain *c, FILE *out)
 		print_wrapped(out, 7, "  fix: %s", a.fix);
 }
 
-void print_cannot(const struct report *r, FILE *out)
+void print_cannot(const struct report *r, const struct page *out)
 {
 	const struct chains *c = &r->chains;
 	char text[CHAIN_LINE];
@@ -280,13 +286,25 @@ static void add_largest(struct words *w, const struct report *r, const struct ch
 		words_add(w, "the largest loss is %s%s: %s", mark(r),
 			  fmt_percent(share, small->lost, small->span),
 			  chain_headline(r, small, headline, sizeof(headline)));
+	else if (r->selection.by_operation)
+		words_add(w, "no selected call, and no gap beside one, lost 1 %% of the time");
 	else if (r->chains.idle_unknown)
 		words_add(w, "no call or gap lost 1 %% of the time");
 	else
 		words_add(w, "no call, gap or idle device lost 1 %% of the time");
 }
 
-static void print_quiet(const struct report *r, FILE *out)
+bool print_left_out(const struct report *r, const struct page *out)
+{
+	size_t n = r->chains.left_out;
+
+	if (n)
+		print_wrapped(out, 2, "Chains: none is about what is selected; %zu other%s %s there without the "
+			      "narrowing.", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+	return n;
+}
+
+static void print_quiet(const struct report *r, const struct page *out)
 {
 	const struct chain *small = largest(&r->chains, false), *other = largest(&r->chains, true);
 	char share[FMT_SIZE], span[FMT_SIZE], text[2 * CHAIN_LINE];
@@ -306,7 +324,7 @@ static void print_quiet(const struct report *r, FILE *out)
 }
 
 /* What was not recorded and so cannot be a cause. */
-static void print_missing(const struct report *r, FILE *out)
+static void print_missing(const struct report *r, const struct page *out)
 {
 	const char *without = recording_fact(&r->recording, "record.without");
 	char text[CHAIN_NAME];
@@ -320,19 +338,19 @@ static void print_missing(const struct report *r, FILE *out)
 			      "memory does not show; record for longer.");
 }
 
-void print_chains(const struct report *r, FILE *out)
+void print_chains(const struct report *r, const struct page *out)
 {
 	const struct chains *c = &r->chains;
 
 	if (r->no_calls != NO_CALLS_NOT)
 		return;
-	fputc('\n', out);
+	fputc('\n', out->file);
 	for (size_t i = 0; i < c->count && i < CHAINS_SHOWN; i++)
 		print_chain(r, &c->chains[i], out);
 	if (c->count > CHAINS_SHOWN)
 		print_wrapped(out, 2, "--chains lists %zu more", c->count - CHAINS_SHOWN);
 	print_cannot(r, out);
-	if (c->quiet)
+	if (c->quiet && !print_left_out(r, out))
 		print_quiet(r, out);
 	print_missing(r, out);
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* --explain: one call taken apart, hop by hop. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "../common/options.h"
 #include "chain_text.h"
 #include "fmt.h"
+#include "moment.h"
 #include "syscalls.h"
 #include "view.h"
 #include "view_chains.h"
@@ -15,100 +14,27 @@
 #include "words.h"
 
 #define NS_S 1000000000ull
-#define DAY_S 86400
 #define STRETCHES_SHOWN 60
 #define NEAREST 3
 
 /* ------------------------------------------------------------------ OP@TIME */
 
-/* Digits after the point as ns; false when there is something else. */
-static bool read_fraction(const char *text, uint64_t *ns)
-{
-	uint64_t unit = NS_S;
-
-	*ns = 0;
-	if (!*text)
-		return true;
-	if (*text++ != '.' || !*text)
-		return false;
-	for (; *text >= '0' && *text <= '9'; text++) {
-		unit /= 10;
-		*ns += (uint64_t)(*text - '0') * unit;
-	}
-	return !*text;
-}
-
-/* At most max digits; NULL without one. */
-static const char *read_digits(const char *text, unsigned int max, uint64_t *value)
-{
-	unsigned int n = 0;
-
-	for (*value = 0; n < max && text[n] >= '0' && text[n] <= '9'; n++)
-		*value = *value * 10 + (uint64_t)(text[n] - '0');
-	return n ? text + n : NULL;
-}
-
-/* Monotonic time of a moment of the real-time clock, which may have been set in between. */
-static uint64_t monotonic(const struct recording *r, uint64_t realtime)
-{
-	uint64_t ts = r->start + realtime - recording_realtime(r, r->start);
-
-	for (unsigned int i = 0; i < 3; i++)
-		ts += realtime - recording_realtime(r, ts);
-	return ts;
-}
-
-/* The first such time of day that is not before the start. */
-static bool read_clock(const struct recording *r, const char *text, uint64_t *ts)
-{
-	uint64_t begin = recording_realtime(r, r->start), h, m, s, ns, found;
-	time_t day = (time_t)(begin / NS_S);
-	struct tm tm;
-
-	text = read_digits(text, 2, &h);
-	if (!text || *text++ != ':' || !(text = read_digits(text, 2, &m)) || *text++ != ':' ||
-	    !(text = read_digits(text, 2, &s)) || !read_fraction(text, &ns) ||
-	    h > 23 || m > 59 || s > 60 || !begin || !localtime_r(&day, &tm))
-		return false;
-	tm.tm_hour = (int)h;
-	tm.tm_min = (int)m;
-	tm.tm_sec = (int)s;
-	tm.tm_isdst = -1;
-	found = (uint64_t)mktime(&tm) * NS_S + ns;
-	/* The start's own millisecond counts as not before it: that is how it is printed. */
-	if (found + NS_S / 1000 <= begin)
-		found += DAY_S * NS_S;
-	*ts = found < begin ? r->start : monotonic(r, found);
-	return true;
-}
-
-static bool read_seconds(const struct recording *r, const char *text, uint64_t *ts)
-{
-	uint64_t s, ns;
-
-	text = read_digits(text, 9, &s);
-	if (!text || !read_fraction(text, &ns))
-		return false;
-	*ts = r->start + s * NS_S + ns;
-	return true;
-}
-
-/* ts 0: no time was given. */
+/* A moment as it is printed may lie a little before what it means. */
 static int read_time(const struct recording *r, const char *text, uint64_t *ts, struct error *e)
 {
-	char from[FMT_SIZE], to[FMT_SIZE], span[FMT_SIZE];
+	char range[160];
 
-	if (!read_seconds(r, text, ts) && !read_clock(r, text, ts)) {
+	if (!moment_read(r, text, ts)) {
 		error_set(e, ERROR_USAGE, "option \"--explain\": no time: \"%s\"", text);
 		return error_hint(e, "seconds from the start (12.345), or the time of day (14:03:07.218)");
 	}
+	if (*ts < r->whole_start && r->whole_start - *ts < NS_S / 1000)
+		*ts = r->whole_start;
 	*ts += !*ts;
-	if (*ts <= r->end)
+	if (*ts >= r->whole_start && *ts <= r->whole_end)
 		return 0;
 	error_set(e, ERROR_USAGE, "option \"--explain\": \"%s\" is not within the recording", text);
-	return error_hint(e, "it covers %s, from %s to %s", fmt_span(span, r->end - r->start),
-			  fmt_clock(from, recording_realtime(r, r->start)),
-			  fmt_clock(to, recording_realtime(r, r->end)));
+	return error_hint(e, "it covers %s", moment_range(r, range, sizeof(range)));
 }
 
 /* ------------------------------------------------------------------ no such operation */
@@ -247,7 +173,7 @@ static void add_state(struct words *w, const struct report *r, const struct stre
 
 /* "+12.3 ms  4.10 ms  main running ...", a step to the right for each wake-up followed. */
 static void print_stretch(const struct report *r, const struct explanation *x, const struct stretch *s,
-			  FILE *out)
+			  const struct page *out)
 {
 	char at[FMT_SIZE], length[FMT_SIZE], plus[FMT_SIZE + 2], name[CHAIN_NAME], text[CHAIN_LINE];
 	struct words w;
@@ -284,7 +210,7 @@ static uint64_t shortest_shown(const struct explanation *x)
 	return least;
 }
 
-static void print_stretches(const struct report *r, const struct explanation *x, FILE *out)
+static void print_stretches(const struct report *r, const struct explanation *x, const struct page *out)
 {
 	uint64_t least = shortest_shown(x);
 	char length[FMT_SIZE];
@@ -292,7 +218,9 @@ static void print_stretches(const struct report *r, const struct explanation *x,
 
 	if (!x->count)
 		return;
-	fprintf(out, "\n%10s %10s  what, a step to the right for each wake-up followed\n", "from", "for");
+	fputc('\n', out->file);
+	print_wrapped(out, 23, "%10s %10s  what, a step to the right for each wake-up followed",
+		      "from", "for");
 	for (size_t i = 0; i < x->count; i++)
 		if (x->stretches[i].end - x->stretches[i].start >= least)
 			print_stretch(r, x, &x->stretches[i], out);
@@ -305,7 +233,7 @@ static void print_stretches(const struct report *r, const struct explanation *x,
 }
 
 /* Time of the calling thread itself by state. */
-static void print_states(const struct explanation *x, FILE *out)
+static void print_states(const struct explanation *x, const struct page *out)
 {
 	static const char *const names[] = {
 		[STRETCH_RUNNING] = "running", [STRETCH_WAITING] = "waiting",
@@ -330,7 +258,7 @@ static void print_states(const struct explanation *x, FILE *out)
 		print_wrapped(out, 9, "account: %s", text);
 }
 
-static void print_call(const struct report *r, const struct explanation *x, FILE *out)
+static void print_call(const struct report *r, const struct explanation *x, const struct page *out)
 {
 	const struct recording *rec = &r->recording;
 	char length[FMT_SIZE], at[FMT_SIZE], p50[FMT_SIZE], since[FMT_SIZE], name[CHAIN_NAME];
@@ -353,7 +281,7 @@ static uint64_t state_sum(const struct explanation *x, enum stretch_state state)
 	return ns;
 }
 
-static void print_call_causes(const struct report *r, const struct explanation *x, FILE *out)
+static void print_call_causes(const struct report *r, const struct explanation *x, const struct page *out)
 {
 	struct effect effect = { .kind = EFFECT_SLOW_CALL, .thread = x->thread, .operation = x->operation };
 	struct chain c = {
@@ -367,17 +295,17 @@ static void print_call_causes(const struct report *r, const struct explanation *
 	print_causes(r, &c, out);
 }
 
-static void print_explanation(const struct report *r, const struct explanation *x, FILE *out)
+static void print_explanation(const struct report *r, const struct explanation *x, const struct page *out)
 {
 	print_completeness(r, out);
-	fputc('\n', out);
+	fputc('\n', out->file);
 	print_call(r, x, out);
 	print_states(x, out);
 	print_call_causes(r, x, out);
 	print_stretches(r, x, out);
 }
 
-int view_explain(struct report *r, const char *request, FILE *out, struct error *e)
+int view_explain(struct report *r, const char *request, const struct page *out, struct error *e)
 {
 	const char *at = strchr(request, '@');
 	char name[128];

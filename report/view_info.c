@@ -11,16 +11,16 @@
 #define ANCHORS 3
 #define OUTSIDE 20
 
-static void print_header(const struct report *r, FILE *out)
+static void print_header(const struct report *r, const struct page *out)
 {
 	const struct reader_info *file = r->recording.file;
 	char bytes[FMT_SIZE], offset[FMT_SIZE];
 
-	fprintf(out, "\nfile: format %u.%u, %s, %s, index %s\n", file->major, file->minor,
+	fprintf(out->file, "\nfile: format %u.%u, %s, %s, index %s\n", file->major, file->minor,
 		fmt_bytes(bytes, file->size), file->closed ? "closed" : "not closed",
 		file->index_used ? "used" : "not used");
 	if (file->valid_until < file->size)
-		fprintf(out, "good blocks end at offset %s of %s\n",
+		fprintf(out->file, "good blocks end at offset %s of %s\n",
 			fmt_count(offset, file->valid_until), fmt_count(bytes, file->size));
 	for (size_t i = 0; i < file->damage_count; i++)
 		print_wrapped(out, 2, "damage at offset %llu, %llu bytes: %s",
@@ -28,7 +28,7 @@ static void print_header(const struct report *r, FILE *out)
 			      (unsigned long long)file->damage[i].size, file->damage[i].text);
 }
 
-static void print_facts(const struct report *r, FILE *out)
+static void print_facts(const struct report *r, const struct page *out)
 {
 	static const struct grid_column columns[] = {
 		{ "fact", GRID_LEFT }, { "value", GRID_SHRINK },
@@ -40,24 +40,24 @@ static void print_facts(const struct report *r, FILE *out)
 		cell_text(&t, r->recording.facts[i].key);
 		cell_text(&t, r->recording.facts[i].value);
 	}
-	fputc('\n', out);
-	grid_print(&t, out, 0, VIEW_WIDTH);
+	fputc('\n', out->file);
+	grid_print(&t, out, 0);
 	grid_release(&t);
 }
 
-static void print_anchors(const struct report *r, FILE *out)
+static void print_anchors(const struct report *r, const struct page *out)
 {
 	const struct recording *rec = &r->recording;
 	char date[FMT_SIZE], clock[FMT_SIZE], at[FMT_SIZE];
 	size_t n = rec->anchor_count;
 
-	fprintf(out, "\nclock anchors: %zu\n", n);
+	fprintf(out->file, "\nclock anchors: %zu\n", n);
 	for (size_t i = 0; i < n; i++) {
 		if (i >= ANCHORS && i + 1 < n)
 			continue;
 		print_wrapped(out, 4, "  %s after the start: %s, %s",
-			fmt_ns(at, rec->anchors[i].ts > rec->start ?
-				   rec->anchors[i].ts - rec->start : 0),
+			fmt_ns(at, rec->anchors[i].ts > rec->whole_start ?
+				   rec->anchors[i].ts - rec->whole_start : 0),
 			fmt_date(date, (uint64_t)rec->anchors[i].realtime),
 			fmt_clock(clock, (uint64_t)rec->anchors[i].realtime));
 	}
@@ -79,15 +79,15 @@ static uint64_t count_not_selected(const struct report *r, const struct library 
 	return n;
 }
 
-static void print_library(const struct report *r, const struct library *l, FILE *out)
+static void print_library(const struct report *r, const struct library *l, const struct page *out)
 {
 	char path[512], why[256], n[FMT_SIZE];
 	uint64_t left = count_not_selected(r, l);
 	struct line line;
 
-	fputc('\n', out);
+	fputc('\n', out->file);
 	print_wrapped(out, 2, "library: %s", fmt_text(path, sizeof(path), l->path, 0));
-	fprintf(out, "  build-id %s\n",
+	fprintf(out->file, "  build-id %s\n",
 		*l->build_id ? fmt_text(why, sizeof(why), l->build_id, 60) : "none");
 	line_begin(&line, out, "  ");
 	line_item(&line, "%s CUDA functions", fmt_count(n, l->symbols));
@@ -103,13 +103,13 @@ static void print_library(const struct report *r, const struct library *l, FILE 
 		print_wrapped(out, 4, "  not probed: %s",
 			      fmt_text(why, sizeof(why), l->why_not, 0));
 	else if (l->how == LIBRARY_LATE && l->mapped && l->probed >= l->mapped)
-		fprintf(out, "  mapped by process %llu, probed %s later\n",
+		fprintf(out->file, "  mapped by process %llu, probed %s later\n",
 			(unsigned long long)l->mapped_by, fmt_ns(n, l->probed - l->mapped));
 	else if (l->how == LIBRARY_BEFORE_EXEC)
-		fprintf(out, "  probed before the command began\n");
+		fprintf(out->file, "  probed before the command began\n");
 }
 
-static void print_probes(const struct report *r, const struct library *l, FILE *out)
+static void print_probes(const struct report *r, const struct library *l, const struct page *out)
 {
 	static const struct grid_column columns[] = {
 		{ "function", GRID_SHRINK }, { "calls", GRID_RIGHT }, { "price", GRID_LEFT },
@@ -129,12 +129,12 @@ static void print_probes(const struct report *r, const struct library *l, FILE *
 			       p->instruction == INSTRUCTION_EMULATED ? "emulated: low" : "");
 	}
 	if (t.count)
-		grid_print(&t, out, 2, VIEW_WIDTH);
+		grid_print(&t, out, 2);
 	grid_release(&t);
 }
 
 /* Where none was called, their names are all there is to say. */
-static void print_never_called(const struct report *r, const struct library *l, FILE *out)
+static void print_never_called(const struct report *r, const struct library *l, const struct page *out)
 {
 	char symbol[128];
 	struct line line;
@@ -149,7 +149,7 @@ static void print_never_called(const struct report *r, const struct library *l, 
 	line_end(&line);
 }
 
-static void print_refused(const struct report *r, FILE *out)
+static void print_refused(const struct report *r, const struct page *out)
 {
 	char symbol[128], why[256];
 	size_t lines = 0, left = 0;
@@ -164,15 +164,15 @@ static void print_refused(const struct report *r, FILE *out)
 			continue;
 		}
 		if (!lines++)
-			fprintf(out, "\nnot probed:\n");
+			fprintf(out->file, "\nnot probed:\n");
 		print_wrapped(out, 4, "  %s: %s", fmt_text(symbol, sizeof(symbol), p->symbol, 0),
 			      fmt_text(why, sizeof(why), p->why_not, 0));
 	}
 	if (left)
-		fprintf(out, "  and %zu more: --json\n", left);
+		fprintf(out->file, "  and %zu more: --json\n", left);
 }
 
-static void print_libraries(const struct report *r, FILE *out)
+static void print_libraries(const struct report *r, const struct page *out)
 {
 	uint64_t dear = 0;
 
@@ -185,13 +185,13 @@ static void print_libraries(const struct report *r, FILE *out)
 		dear += r->recording.probes[i].status == PROBE_ATTACHED &&
 			r->recording.probes[i].instruction == INSTRUCTION_SINGLE_STEPPED;
 	if (dear)
-		fprintf(out, "\n%llu probed functions pay the high price of single-stepping\n",
+		fprintf(out->file, "\n%llu probed functions pay the high price of single-stepping\n",
 			(unsigned long long)dear);
 	print_refused(r, out);
 }
 
 /* A file probed is probed for everybody who maps it. */
-static void print_outside(const struct report *r, FILE *out)
+static void print_outside(const struct report *r, const struct page *out)
 {
 	char name[128], symbol[128], n[FMT_SIZE];
 	size_t count = r->recording.outside_count;
@@ -202,17 +202,17 @@ static void print_outside(const struct report *r, FILE *out)
 		uint32_t process = tasks_process(&r->tasks, o->tgid, UINT64_MAX);
 
 		if (!i)
-			fprintf(out, "\ncalls from outside the tree, not recorded:\n");
+			fprintf(out->file, "\ncalls from outside the tree, not recorded:\n");
 		print_wrapped(out, 4, "  %u %s: %s calls of %s", o->tgid,
 			      fmt_text(name, sizeof(name), r->tasks.processes[process].name, 20),
 			      fmt_count(n, o->calls),
 			      fmt_text(symbol, sizeof(symbol), p ? p->symbol : "", 0));
 	}
 	if (count > OUTSIDE)
-		fprintf(out, "  and %zu more: --json\n", count - OUTSIDE);
+		fprintf(out->file, "  and %zu more: --json\n", count - OUTSIDE);
 }
 
-static void print_counters(const struct report *r, FILE *out)
+static void print_counters(const struct report *r, const struct page *out)
 {
 	static const struct grid_column columns[] = {
 		{ "source", GRID_LEFT }, { "entries", GRID_RIGHT }, { "emitted", GRID_RIGHT },
@@ -239,14 +239,14 @@ static void print_counters(const struct report *r, FILE *out)
 	}
 	if (!t.count)
 		return grid_release(&t);
-	fputc('\n', out);
-	grid_print(&t, out, 0, VIEW_WIDTH);
+	fputc('\n', out->file);
+	grid_print(&t, out, 0);
 	grid_release(&t);
 	print_wrapped(out, 2, "entries = emitted + filtered + lost: %s; skipped: by the kernel, on top",
 		      c->unbalanced ? "NO" : "yes, on every CPU");
 }
 
-static void print_losses(const struct report *r, FILE *out)
+static void print_losses(const struct report *r, const struct page *out)
 {
 	const struct completeness *c = &r->completeness;
 	char n[FMT_SIZE], at[FMT_SIZE];
@@ -254,31 +254,31 @@ static void print_losses(const struct report *r, FILE *out)
 	for (size_t i = 0; i < c->second_count && i < SECONDS; i++) {
 		const struct loss_second *s = &c->seconds[i];
 
-		fprintf(out, "%s%s %s from %s: %s\n", i ? "  " : "\nlosses by second:\n  ",
+		fprintf(out->file, "%s%s %s from %s: %s\n", i ? "  " : "\nlosses by second:\n  ",
 			fmt_count(n, s->count), completeness_source(s->source),
 			fmt_clock(at, recording_realtime(&r->recording, s->first)),
 			completeness_reason(s->reason));
 	}
 	if (c->second_count > SECONDS)
-		fprintf(out, "  and %zu more: --json\n", c->second_count - SECONDS);
+		fprintf(out->file, "  and %zu more: --json\n", c->second_count - SECONDS);
 }
 
-static void print_consistency(const struct report *r, FILE *out)
+static void print_consistency(const struct report *r, const struct page *out)
 {
 	char n[FMT_SIZE];
 
 	if (r->procs.inconsistent)
-		fprintf(out, "\ninconsistent: %s threads were busy for longer than they lived\n",
+		fprintf(out->file, "\ninconsistent: %s threads were busy for longer than they lived\n",
 			fmt_count(n, r->procs.inconsistent));
 	if (r->tasks.overflow)
-		fprintf(out, "\n%s threads beyond the first %u are counted as unknown\n",
+		fprintf(out->file, "\n%s threads beyond the first %u are counted as unknown\n",
 			fmt_count(n, r->tasks.overflow), TASKS_MAX);
 	if (r->latency.unknown_operations)
-		fprintf(out, "\n%s calls are of operations the file does not name\n",
+		fprintf(out->file, "\n%s calls are of operations the file does not name\n",
 			fmt_count(n, r->latency.unknown_operations));
 }
 
-static void print_cpus(const struct report *r, FILE *out)
+static void print_cpus(const struct report *r, const struct page *out)
 {
 	static const struct grid_column columns[] = {
 		{ "CPU", GRID_RIGHT }, { "switches", GRID_RIGHT }, { "busy", GRID_RIGHT },
@@ -301,12 +301,12 @@ static void print_cpus(const struct report *r, FILE *out)
 		cell_ns(&t, true, false, c->unrecorded);
 		cell_count(&t, false, c->breaks);
 	}
-	fputc('\n', out);
-	grid_print(&t, out, 0, VIEW_WIDTH);
+	fputc('\n', out->file);
+	grid_print(&t, out, 0);
 	grid_release(&t);
 }
 
-static void print_tables(const struct report *r, FILE *out)
+static void print_tables(const struct report *r, const struct page *out)
 {
 	static const struct grid_column columns[] = {
 		{ "table", GRID_LEFT }, { "rows", GRID_RIGHT }, { "blocks", GRID_RIGHT },
@@ -325,12 +325,12 @@ static void print_tables(const struct report *r, FILE *out)
 		grid_cell(&t, fmt_bytes(buf, sizes[i].bytes));
 		grid_cell(&t, fmt_ratio(buf, sizes[i].bytes, sizes[i].rows));
 	}
-	fputc('\n', out);
-	grid_print(&t, out, 0, VIEW_WIDTH);
+	fputc('\n', out->file);
+	grid_print(&t, out, 0);
 	grid_release(&t);
 }
 
-void view_info(const struct report *r, FILE *out)
+void view_info(const struct report *r, const struct page *out)
 {
 	print_completeness(r, out);
 	print_header(r, out);

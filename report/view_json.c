@@ -5,9 +5,6 @@
 #include "view.h"
 #include "view_json.h"
 
-/* The document of --json; format-spec/report.md describes it. Raise it when a name changes. */
-#define SCHEMA_VERSION 1
-
 static void number_or_text(struct json *j, const char *key, const char *text)
 {
 	bool number = text && *text && strlen(text) < 19 &&
@@ -167,8 +164,8 @@ static void put_open_calls(const struct report *r, struct json *j)
 		json_uint(j, "process", open->process);
 		json_uint(j, "tid", r->tasks.threads[open->thread].tid);
 		json_string(j, "operation", open->operation->name);
-		json_uint(j, "start_ns", open->start > r->recording.start ?
-					 open->start - r->recording.start : 0);
+		json_uint(j, "start_ns", open->start > r->recording.whole_start ?
+					 open->start - r->recording.whole_start : 0);
 		json_uint(j, "age_ns", open->age);
 		json_uint(j, "depth", open->depth);
 		json_string(j, "reason", reasons[open->reason]);
@@ -177,29 +174,94 @@ static void put_open_calls(const struct report *r, struct json *j)
 	json_array_end(j);
 }
 
-void view_json(const struct report *r, FILE *out)
+static void put_cpus(const struct report *r, struct json *j)
+{
+	const struct selection *s = &r->selection;
+
+	if (!s->by_cpu) {
+		json_null(j, "cpus");
+		return;
+	}
+	json_array(j, "cpus");
+	for (uint32_t i = 0; i < r->recording.cpus; i++)
+		if (select_bit(s->cpus, r->recording.cpus, i))
+			json_uint(j, NULL, i);
+	json_array_end(j);
+}
+
+static void put_pids(const struct report *r, struct json *j)
+{
+	const struct selection *s = &r->selection;
+
+	if (!s->by_thread) {
+		json_null(j, "pids");
+		return;
+	}
+	json_array(j, "pids");
+	for (uint32_t i = 1; i < r->tasks.process_count; i++)
+		if (select_process(s, i))
+			json_uint(j, NULL, r->tasks.processes[i].tgid);
+	json_array_end(j);
+}
+
+static void put_selected_operations(const struct report *r, struct json *j)
+{
+	const struct selection *s = &r->selection;
+
+	if (!s->by_operation) {
+		json_null(j, "operations");
+		return;
+	}
+	json_array(j, "operations");
+	for (size_t i = 0; i < r->recording.operation_count; i++)
+		if (select_operation(s, r->recording.operations[i].id))
+			json_string(j, NULL, r->recording.operations[i].name);
+	json_array_end(j);
+}
+
+/* What part of the recording the document is about; null: all of it. */
+static void put_selection(const struct report *r, struct json *j)
 {
 	const struct recording *rec = &r->recording;
-	struct json j;
+	const struct selection *s = &r->selection;
 
-	json_init(&j, out);
-	json_object(&j, NULL);
-	json_uint(&j, "schema_version", SCHEMA_VERSION);
-	json_string(&j, "command", report_command(r));
-	json_uint(&j, "span_ns", rec->end - rec->start);
-	json_uint_or_null(&j, "start_realtime_ns", rec->anchor_count,
+	if (!select_any(s)) {
+		json_null(j, "selection");
+		return;
+	}
+	json_object(j, "selection");
+	json_uint(j, "from_ns", rec->start - rec->whole_start);
+	json_uint(j, "to_ns", rec->end - rec->whole_start);
+	json_uint(j, "whole_span_ns", rec->whole_end - rec->whole_start);
+	json_uint_or_null(j, "whole_start_realtime_ns", rec->anchor_count,
+			  recording_realtime(rec, rec->whole_start));
+	put_cpus(r, j);
+	put_pids(r, j);
+	json_uint_or_null(j, "processes", s->by_thread, s->process.selected);
+	json_uint_or_null(j, "threads", s->by_thread, s->thread.selected);
+	put_selected_operations(r, j);
+	json_object_end(j);
+}
+
+void view_document(const struct report *r, struct json *j)
+{
+	const struct recording *rec = &r->recording;
+
+	json_string(j, "command", report_command(r));
+	json_uint(j, "span_ns", rec->end - rec->start);
+	json_uint_or_null(j, "start_realtime_ns", rec->anchor_count,
 			  recording_realtime(rec, rec->start));
-	number_or_text(&j, "exit_status", recording_fact(rec, "record.exit_status"));
-	put_completeness(r, &j);
-	put_host(r, &j);
-	put_system(r, &j);
-	view_json_chains(r, &j);
-	json_uint(&j, "cuda_calls", r->latency.calls);
-	put_errors(r, &j, "errors", true);
-	put_errors(r, &j, "process_errors", false);
-	put_operations(r, &j);
-	put_open_calls(r, &j);
-	view_json_processes(r, &j);
-	view_json_info(r, &j);
-	json_object_end(&j);
+	put_selection(r, j);
+	number_or_text(j, "exit_status", recording_fact(rec, "record.exit_status"));
+	put_completeness(r, j);
+	put_host(r, j);
+	put_system(r, j);
+	view_json_chains(r, j);
+	json_uint(j, "cuda_calls", r->latency.calls);
+	put_errors(r, j, "errors", true);
+	put_errors(r, j, "process_errors", false);
+	put_operations(r, j);
+	put_open_calls(r, j);
+	view_json_processes(r, j);
+	view_json_info(r, j);
 }

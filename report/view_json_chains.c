@@ -2,11 +2,12 @@
 #include "windows.h"
 #include "advice.h"
 #include "chain_text.h"
+#include "view.h"
 #include "view_json.h"
 
 static uint64_t since_start(const struct report *r, uint64_t ts)
 {
-	return ts > r->recording.start ? ts - r->recording.start : 0;
+	return ts > r->recording.whole_start ? ts - r->recording.whole_start : 0;
 }
 
 static void put_effects(const struct report *r, const struct chain *c, struct json *j)

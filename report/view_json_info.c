@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "view.h"
 #include "view_json.h"
 #include "tables.h"
 
@@ -32,8 +33,8 @@ static void put_losses(const struct report *r, struct json *j)
 		json_object(j, NULL);
 		json_string(j, "source", completeness_source(s->source));
 		json_string(j, "reason", completeness_reason(s->reason));
-		json_int(j, "first_ns", (int64_t)(s->first - r->recording.start));
-		json_int(j, "last_ns", (int64_t)(s->last - r->recording.start));
+		json_int(j, "first_ns", (int64_t)(s->first - r->recording.whole_start));
+		json_int(j, "last_ns", (int64_t)(s->last - r->recording.whole_start));
 		json_uint(j, "count", s->count);
 		json_object_end(j);
 	}
@@ -151,7 +152,7 @@ static void put_facts(const struct report *r, struct json *j)
 	json_array(j, "anchors");
 	for (size_t i = 0; i < rec->anchor_count; i++) {
 		json_object(j, NULL);
-		json_int(j, "at_ns", (int64_t)(rec->anchors[i].ts - rec->start));
+		json_int(j, "at_ns", (int64_t)(rec->anchors[i].ts - rec->whole_start));
 		json_int(j, "realtime_ns", rec->anchors[i].realtime);
 		json_int(j, "boottime_ns", rec->anchors[i].boottime);
 		json_object_end(j);

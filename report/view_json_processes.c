@@ -3,7 +3,7 @@
 
 static uint64_t since_start(const struct report *r, uint64_t ts)
 {
-	return ts > r->recording.start ? ts - r->recording.start : 0;
+	return ts > r->recording.whole_start ? ts - r->recording.whole_start : 0;
 }
 
 static void put_account(const struct account *a, struct json *j)
@@ -27,6 +27,8 @@ static void put_threads(const struct report *r, uint32_t process, struct json *j
 		const struct thread *thread = &r->tasks.threads[i];
 		const struct thread_account *t = &r->procs.threads[i];
 
+		if (!select_lives(r, i))
+			continue;
 		json_object(j, NULL);
 		json_uint(j, "tid", thread->tid);
 		json_string(j, "name", thread->name);
@@ -36,6 +38,7 @@ static void put_threads(const struct report *r, uint32_t process, struct json *j
 		put_account(&t->a, j);
 		json_uint(j, "page_allocations", t->a.page_events);
 		json_uint(j, "page_bytes", t->a.pages * r->recording.page_size);
+		json_uint(j, "cuda_calls", r->latency.thread_calls[i]);
 		json_uint(j, "chain_breaks", t->a.breaks);
 		json_object_end(j);
 	}
@@ -104,7 +107,7 @@ static void put_life(const struct report *r, uint32_t process, struct json *j)
 	json_uint_or_null(j, "exit_code", p->exit_known, report_exit_status(p->exit_status));
 	json_uint_or_null(j, "exit_signal", p->exit_known && signal, signal);
 	json_uint(j, "start_ns", since_start(r, a->begin));
-	json_bool(j, "start_recorded", process_start_recorded(p));
+	json_bool(j, "start_recorded", process_start_in_span(p, &r->recording));
 	json_uint_or_null(j, "end_ns", p->end, since_start(r, a->end > p->end ? a->end : p->end));
 }
 
@@ -120,6 +123,7 @@ static void put_process(const struct report *r, uint32_t process, struct json *j
 	json_uint(j, "page_allocations", a->a.page_events);
 	json_uint(j, "page_bytes", a->a.pages * r->recording.page_size);
 	json_uint(j, "cuda_calls", r->latency.process_calls[process]);
+	json_uint(j, "cuda_time_ns", r->latency.process_time[process]);
 	json_uint(j, "chain_breaks", a->a.breaks);
 	json_bool(j, "lossy", r->completeness.switches_lossy);
 	if (r->tasks.processes[process].in_tree) {
@@ -130,11 +134,54 @@ static void put_process(const struct report *r, uint32_t process, struct json *j
 	json_object_end(j);
 }
 
+static void put_median(struct json *j, const char *key, const char *count, const struct group_median *m)
+{
+	json_uint_or_null(j, key, m->n, m->ns);
+	json_uint(j, count, m->n);
+}
+
+static void put_group(const struct report *r, const struct worker_group *g, struct json *j)
+{
+	const struct thread_sum *s = &g->sum;
+
+	json_object(j, NULL);
+	json_uint(j, "main", g->main);
+	json_string(j, "name", s->name);
+	json_array(j, "members");
+	for (size_t i = 0; i < g->count; i++)
+		json_uint(j, NULL, g->members[i]);
+	json_array_end(j);
+	json_uint(j, "workers", g->count);
+	json_uint(j, "at_once", g->at_once);
+	json_uint(j, "generations", g->generations);
+	put_median(j, "lifetime_ns", "lifetime_n", &g->lifetime);
+	put_median(j, "startup_ns", "startup_n", &g->startup);
+	json_uint(j, "start_ns", since_start(r, s->begin));
+	json_uint_or_null(j, "end_ns", !s->alive, since_start(r, s->end));
+	put_account(&s->a, j);
+	json_uint(j, "threads", s->threads);
+	json_uint(j, "page_allocations", s->a.page_events);
+	json_uint(j, "page_bytes", s->a.pages * r->recording.page_size);
+	json_uint(j, "cuda_calls", s->calls);
+	json_uint(j, "cuda_time_ns", s->call_time);
+	json_uint(j, "chain_breaks", s->a.breaks);
+	json_object_end(j);
+}
+
+static void put_groups(const struct report *r, struct json *j)
+{
+	json_array(j, "groups");
+	for (size_t i = 0; i < r->groups.count; i++)
+		put_group(r, &r->groups.list[i], j);
+	json_array_end(j);
+}
+
 void view_json_processes(const struct report *r, struct json *j)
 {
 	json_array(j, "processes");
 	for (uint32_t i = 1; i < r->tasks.process_count; i++)
-		if (report_lists(r, i))
+		if (select_offers(r, i, true) && select_process(&r->selection, i))
 			put_process(r, i, j);
 	json_array_end(j);
+	put_groups(r, j);
 }

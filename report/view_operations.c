@@ -1,134 +1,137 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <string.h>
-#include "fmt.h"
+/* Operations as a table, a row each: of the default screen, of a process's section, of --ops. */
 #include "view.h"
+#include "view_operations.h"
+#include "view_processes.h"
 #include "view_text.h"
 
-/* Which columns a table of operations needs. */
-struct shape { uint32_t process; bool nested, failed, open, top; size_t count, left; };
-
-static bool shown(const struct latency_row *row, const struct shape *s)
-{
-	bool top = row->calls > row->nested || !row->calls;
-
-	return row->process == s->process && top == s->top;
+/* total: flags of the columns that nested calls have nothing in. */
+#define OPERATION_COLUMNS(title, total) { \
+	{ "name", title, CELL_TEXT, COLUMN_SHRINK }, \
+	{ "layer", "layer", CELL_TEXT, COLUMN_WIDE }, \
+	{ "calls", "calls", CELL_COUNT, COLUMN_SUM }, \
+	{ "nested", "nested", CELL_COUNT, COLUMN_SPARSE | COLUMN_SUM | (total) }, \
+	{ "failed", "failed", CELL_COUNT, COLUMN_SPARSE | COLUMN_SUM }, \
+	{ "open", "open", CELL_COUNT, COLUMN_SPARSE | COLUMN_SUM }, \
+	{ "p50_ns", "p50", CELL_NS, 0 }, \
+	{ "p95_ns", "p95", CELL_NS, COLUMN_LIKE | COLUMN_OPTIONAL }, \
+	{ "p99_ns", "p99", CELL_NS, COLUMN_LIKE }, \
+	{ "max_ns", "max", CELL_NS, COLUMN_LIKE }, \
+	{ "total_ns", "total", CELL_NS, COLUMN_SUM | COLUMN_MAIN | (total) }, \
+	{ "share_of_span", "of span", CELL_SHARE, COLUMN_OPTIONAL | COLUMN_SUM | (total) }, \
+	{ "calls_per_second", "/s", CELL_RATE, COLUMN_OPTIONAL | COLUMN_SUM }, \
+	{ "bytes", "bytes", CELL_BYTES, COLUMN_WIDE | COLUMN_SPARSE | COLUMN_SUM }, \
+	{ "first_max_ns", "first", CELL_NS, COLUMN_WIDE | COLUMN_SPARSE }, \
+	{ "percentile_n", "n", CELL_COUNT, COLUMN_DATA | COLUMN_SUM }, \
 }
 
-static struct shape shape_of(const struct report *r, uint32_t process, bool top)
+static const struct listing_column columns[] = OPERATION_COLUMNS("CUDA operation", 0);
+static const struct listing_column nested_columns[] =
+	OPERATION_COLUMNS("nested in other calls", COLUMN_DATA);
+
+/* Nested only: each of its calls was made inside another one. */
+static bool is_shown(const struct latency_row *row, uint32_t process, enum operation_rows which)
 {
-	struct shape s = { .process = process, .top = top };
+	bool nested = row->calls && row->calls == row->nested;
+
+	return row->process == process && which & (nested ? OPERATIONS_NESTED : OPERATIONS_TOP);
+}
+
+struct listing *operation_table(struct listing_set *set, const char *key, enum operation_rows which)
+{
+	return listing_set_add(set, key, NULL, which == OPERATIONS_NESTED ? nested_columns : columns,
+			       sizeof(columns) / sizeof(*columns));
+}
+
+static void pair(struct listing *t, uint64_t a, uint64_t b, bool lossy)
+{
+	listing_pair(t, a, b);
+	listing_lossy(t, lossy);
+}
+
+static const char *layer_name(uint32_t layer)
+{
+	return layer == LAYER_RUNTIME ? "runtime" : layer == LAYER_DRIVER ? "driver" : "unknown";
+}
+
+/* The longest first call of a process. */
+static uint64_t longest_first(const struct report *r, const struct latency_row *of, bool *known)
+{
+	uint64_t ns = 0;
+
+	*known = false;
+	for (size_t i = 0; i < r->latency.row_count; i++) {
+		const struct latency_row *row = &r->latency.rows[i];
+
+		if (row->process == LATENCY_ALL || row->operation != of->operation || !row->has_first ||
+		    (of->process != LATENCY_ALL && row != of))
+			continue;
+		*known = true;
+		ns = row->first > ns ? row->first : ns;
+	}
+	return ns;
+}
+
+void operation_row(struct listing *t, const struct report *r, const struct latency_row *row)
+{
+	bool lossy = r->completeness.calls_lossy, known = row->n > 0, has_first;
+	uint64_t first = longest_first(r, row, &has_first);
+
+	listing_text(t, row->operation->name);
+	listing_text(t, layer_name(row->operation->layer));
+	list_number(t, true, row->calls, lossy);
+	list_number(t, true, row->nested, lossy);
+	list_number(t, true, row->failed, lossy);
+	list_number(t, true, row->open, lossy);
+	list_number(t, known, row->p50, lossy);
+	list_number(t, known, row->p95, lossy);
+	list_number(t, known, row->p99, lossy);
+	listing_bound(t, known && row->n < 100);
+	list_number(t, known, row->max, lossy);
+	list_number(t, true, row->total, lossy);
+	pair(t, row->total, r->system.span, lossy);
+	pair(t, row->calls, r->system.span, lossy);
+	list_number(t, true, row->bytes, lossy);
+	list_number(t, has_first, first, lossy);
+	list_number(t, true, row->n, lossy);
+}
+
+bool operation_rows(struct listing *t, const struct report *r, uint32_t process,
+		    enum operation_rows which)
+{
+	bool bound = false;
 
 	for (size_t i = 0; i < r->latency.row_count; i++) {
 		const struct latency_row *row = &r->latency.rows[i];
 
-		if (!shown(row, &s))
+		if (!is_shown(row, process, which))
 			continue;
-		s.count++;
-		s.nested |= top && row->nested;
-		s.failed |= row->failed > 0;
-		s.open |= row->open > 0;
+		operation_row(t, r, row);
+		bound |= row->n && row->n < 100;
 	}
-	return s;
+	return bound;
 }
 
-static size_t columns_of(const struct shape *s, struct grid_column columns[12])
+static bool print_part(const struct report *r, uint32_t process, size_t limit,
+		       enum operation_rows which, const struct page *out)
 {
-	size_t n = 0;
+	struct listing_set set = { .count = 0 };
+	struct listing *t = operation_table(&set, "operations", which);
+	bool bound = operation_rows(t, r, process, which);
 
-	columns[n++] = (struct grid_column){ s->top ? "CUDA operation" : "nested in other calls",
-					      GRID_SHRINK };
-	columns[n++] = (struct grid_column){ "calls", GRID_RIGHT };
-	if (s->nested)
-		columns[n++] = (struct grid_column){ "nested", GRID_RIGHT };
-	if (s->failed)
-		columns[n++] = (struct grid_column){ "failed", GRID_RIGHT };
-	if (s->open)
-		columns[n++] = (struct grid_column){ "open", GRID_RIGHT };
-	columns[n++] = (struct grid_column){ "p50", GRID_RIGHT };
-	columns[n++] = (struct grid_column){ "p95", GRID_RIGHT };
-	columns[n++] = (struct grid_column){ "p99", GRID_RIGHT };
-	columns[n++] = (struct grid_column){ "max", GRID_RIGHT };
-	if (s->top)
-		columns[n++] = (struct grid_column){ "total", GRID_RIGHT };
-	columns[n++] = (struct grid_column){ "/s", GRID_RIGHT };
-	return n;
+	t->limit = limit;
+	listing_order(t, &r->order_by);
+	if (listing_rows(t))
+		listing_print(t, out);
+	listing_set_release(&set);
+	return bound;
 }
 
-/* With fewer than 100 values the p99 is the maximum; "=" says so. */
-static void p99_cell(struct grid *t, const struct latency_row *row, bool lossy)
+void print_operations(const struct report *r, uint32_t process, size_t limit, const struct page *out)
 {
-	char number[FMT_SIZE], cell[FMT_SIZE + 4], *space;
+	bool bound = print_part(r, process, limit, OPERATIONS_TOP, out);
 
-	if (!row->n) {
-		grid_cell(t, "-");
-		return;
-	}
-	fmt_ns(number, row->p99);
-	space = strchr(number, ' ');
-	if (space)
-		memmove(space, space + 1, strlen(space));
-	snprintf(cell, sizeof(cell), "%s%s%s", lossy ? "~" : "", row->n < 100 ? "=" : "", number);
-	grid_cell(t, cell);
-}
-
-static void add_row(const struct report *r, const struct latency_row *row, const struct shape *s,
-		    struct grid *t)
-{
-	bool lossy = r->completeness.calls_lossy, known = row->n > 0;
-
-	cell_text(t, row->operation->name);
-	cell_count(t, lossy, row->calls);
-	if (s->nested)
-		cell_count(t, lossy, row->nested);
-	if (s->failed)
-		cell_count(t, lossy, row->failed);
-	if (s->open)
-		cell_count(t, lossy, row->open);
-	cell_ns(t, known, lossy, row->p50);
-	cell_ns(t, known, lossy, row->p95);
-	p99_cell(t, row, lossy);
-	cell_ns(t, known, lossy, row->max);
-	if (s->top)
-		cell_ns(t, row->good > 0, lossy, row->total);
-	cell_rate(t, lossy, row->calls, r->system.span);
-}
-
-static bool print_part(const struct report *r, struct shape *s, size_t limit, FILE *out)
-{
-	struct grid_column columns[12];
-	struct grid t;
-	size_t lines = 0;
-	bool marked = false;
-
-	grid_init(&t, columns, columns_of(s, columns));
-	for (size_t i = 0; i < r->latency.row_count; i++) {
-		const struct latency_row *row = &r->latency.rows[i];
-
-		if (!shown(row, s) || (limit && lines == limit))
-			continue;
-		add_row(r, row, s, &t);
-		lines++;
-		marked |= row->n && row->n < 100;
-	}
-	if (lines)
-		grid_print(&t, out, 0, VIEW_WIDTH);
-	grid_release(&t);
-	s->left = s->count - lines;
-	return marked;
-}
-
-void print_operations(const struct report *r, uint32_t process, size_t limit, FILE *out)
-{
-	struct shape top = shape_of(r, process, true), nested = shape_of(r, process, false);
-	bool marked;
-
-	if (!top.count && !nested.count)
-		return;
-	marked = print_part(r, &top, limit, out);
-	marked |= print_part(r, &nested, limit ? (limit + 1) / 2 : 0, out);
-	if (top.left + nested.left)
-		print_wrapped(out, 2, "and %zu more operations: --per-process, --json",
-			      top.left + nested.left);
-	if (marked)
-		fprintf(out, "= the p99 of fewer than 100 calls is their maximum\n");
+	bound |= print_part(r, process, limit ? (limit + 1) / 2 : 0, OPERATIONS_NESTED, out);
+	if (bound)
+		print_wrapped(out, 2, "%s", OPERATIONS_BOUND);
 }

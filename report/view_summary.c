@@ -13,7 +13,7 @@
 #define ERRORS 4
 #define OPEN_CALLS 8
 
-static void print_host(const struct report *r, FILE *out)
+static void print_host(const struct report *r, const struct page *out)
 {
 	static const struct { const char *key, *before, *after; } parts[] = {
 		{ "host.name", "", "" }, { "host.kernel", "Linux ", "" }, { "host.arch", "", "" },
@@ -37,25 +37,26 @@ static void print_host(const struct report *r, FILE *out)
 	line_end(&l);
 }
 
-static void print_header(const struct report *r, FILE *out)
+static void print_header(const struct report *r, const struct page *out)
 {
 	const struct recording *rec = &r->recording;
 	const char *status = recording_fact(rec, "record.exit_status");
 	char span[FMT_SIZE], date[FMT_SIZE], text[256];
 
 	print_completeness(r, out);
-	fprintf(out, "command: %s\n", fmt_text(text, sizeof(text), report_command(r), 70));
+	fprintf(out->file, "command: %s\n",
+		fmt_text(text, sizeof(text), report_command(r), out->width - 9));
 	if (r->selected)
 		print_wrapped(out, 2, "%s", selected_text(r, text, sizeof(text)));
-	fprintf(out, "span: %s from %s", fmt_span(span, r->system.span),
+	fprintf(out->file, "span: %s from %s", fmt_span(span, r->system.span),
 		fmt_date(date, recording_realtime(rec, rec->start)));
 	if (status)
-		fprintf(out, ", exit status %s", fmt_text(text, sizeof(text), status, 10));
-	fputc('\n', out);
+		fprintf(out->file, ", exit status %s", fmt_text(text, sizeof(text), status, 10));
+	fputc('\n', out->file);
 	print_host(r, out);
 }
 
-static void print_refusals(const struct report *r, FILE *out)
+static void print_refusals(const struct report *r, const struct page *out)
 {
 	char path[256], why[256];
 
@@ -68,7 +69,7 @@ static void print_refusals(const struct report *r, FILE *out)
 	}
 }
 
-static void print_no_calls(const struct report *r, FILE *out)
+static void print_no_calls(const struct report *r, const struct page *out)
 {
 	char buf[FMT_SIZE], only[256];
 	const char *none = "No CUDA call was recorded: ";
@@ -78,7 +79,7 @@ static void print_no_calls(const struct report *r, FILE *out)
 		outside += r->recording.libraries[i].outside;
 		attached += r->recording.libraries[i].attached;
 	}
-	fputc('\n', out);
+	fputc('\n', out->file);
 	selected_text(r, only, sizeof(only));
 	switch (r->no_calls) {
 	case NO_CALLS_NO_LIBRARY:
@@ -96,6 +97,9 @@ static void print_no_calls(const struct report *r, FILE *out)
 	case NO_CALLS_LOST:
 		print_wrapped(out, 2, "%scalls were lost.", none);
 		break;
+	case NO_CALLS_SELECTED:
+		print_wrapped(out, 2, "There is no CUDA call in this part of the recording.");
+		break;
 	default:
 		print_wrapped(out, 2, "%s%s functions were probed, none was called%s%s%s", none,
 			      fmt_count(buf, attached), *only ? "; " : "", only,
@@ -103,13 +107,14 @@ static void print_no_calls(const struct report *r, FILE *out)
 	}
 }
 
-static void print_calls(const struct report *r, FILE *out)
+static void print_calls(const struct report *r, const struct page *out)
 {
 	if (r->no_calls != NO_CALLS_NOT) {
 		print_no_calls(r, out);
 		return;
 	}
-	fputc('\n', out);
+	if (r->latency.open_count)
+		fputc('\n', out->file);
 	print_open_calls(r, LATENCY_ALL, OPEN_CALLS, out);
 	print_operations(r, LATENCY_ALL, r->chains.count ? OPERATIONS_CHAINS : OPERATIONS, out);
 	print_probe_price(r, out);
@@ -117,7 +122,7 @@ static void print_calls(const struct report *r, FILE *out)
 	print_errors(r, LATENCY_ALL, r->chains.count ? ERRORS_CHAINS : ERRORS, out);
 }
 
-static void print_memory(const struct report *r, FILE *out)
+static void print_memory(const struct report *r, const struct page *out)
 {
 	const struct system_figures *s = &r->system;
 	char a[FMT_SIZE], b[FMT_SIZE], swap[FMT_SIZE];
@@ -131,7 +136,7 @@ static void print_memory(const struct report *r, FILE *out)
 }
 
 /* What recording itself took. */
-static void print_cost(const struct report *r, FILE *out)
+static void print_cost(const struct report *r, const struct page *out)
 {
 	const char *mark = r->completeness.switches_lossy ? "~" : "";
 	char a[FMT_SIZE], b[FMT_SIZE], c[FMT_SIZE];
@@ -144,7 +149,7 @@ static void print_cost(const struct report *r, FILE *out)
 		      r->probe_cost ? " to the calls" : "");
 }
 
-static void print_pressure(const struct system_figures *s, FILE *out)
+static void print_pressure(const struct system_figures *s, const struct page *out)
 {
 	char a[FMT_SIZE], b[FMT_SIZE], c[FMT_SIZE];
 
@@ -160,13 +165,13 @@ static void print_pressure(const struct system_figures *s, FILE *out)
 			fmt_percent(c, s->psi_io * 1000, s->psi_span));
 }
 
-static void print_system(const struct report *r, FILE *out)
+static void print_system(const struct report *r, const struct page *out)
 {
 	const struct system_figures *s = &r->system;
 	char a[FMT_SIZE], b[FMT_SIZE];
 	const char *mark = r->completeness.switches_lossy ? "~" : "";
 
-	fputc('\n', out);
+	fputc('\n', out->file);
 	print_wrapped(out, 2, "System: CPU %s%s busy, %s%s threads runnable on average, %u CPUs", mark,
 		      fmt_percent(a, s->busy, s->cpu_time), mark,
 		      fmt_ratio(b, s->runnable, s->span), r->recording.cpus_present);
@@ -175,7 +180,7 @@ static void print_system(const struct report *r, FILE *out)
 	print_pressure(s, out);
 }
 
-void view_summary(const struct report *r, FILE *out)
+void view_summary(const struct report *r, const struct page *out)
 {
 	print_header(r, out);
 	print_chains(r, out);

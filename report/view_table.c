@@ -1,109 +1,136 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* The process table of the default screen; cells that tables of processes have in common. */
+#include <string.h>
 #include "fmt.h"
-#include "grid.h"
 #include "view.h"
+#include "view_processes.h"
 #include "view_text.h"
 
 #define PROCESSES 12		/* lines, the sum of the rest among them */
 
-/* Which processes have a line of their own; the sums are of the others. */
-struct choice {
-	uint32_t shown[PROCESSES];
-	size_t count, left;
-	struct account rest;
-	uint64_t calls;
-};
-
-/* A helper that hardly ran, like the shells of a launcher, says nothing in a line of its own. */
-static bool minor(const struct report *r, uint32_t process)
+bool list_stands(const struct report *r, uint32_t process)
 {
-	return r->roles.processes[process].role == ROLE_HELPER &&
-	       !r->tasks.processes[process].root && !r->latency.process_calls[process] &&
-	       r->procs.processes[process].a.running < r->tree_running / 100;
+	const struct worker_group *group = worker_group_of(r, process);
+
+	return !group || group->members[0] == process;
 }
 
-static void choose(const struct report *r, struct choice *c)
+void list_number(struct listing *t, bool known, uint64_t n, bool lossy)
 {
-	size_t fold = 0, limit;
+	if (!known) {
+		listing_none(t);
+		return;
+	}
+	listing_number(t, n);
+	listing_lossy(t, lossy);
+}
 
-	for (size_t i = 0; i < r->order_count; i++)
-		fold += minor(r, r->order[i]);
-	if (fold == 1)
-		fold = 0;
-	limit = fold || r->order_count > PROCESSES ? PROCESSES - 1 : PROCESSES;
-	for (size_t i = 0; i < r->order_count; i++) {
-		uint32_t process = r->order[i];
+void list_time(const struct report *r, struct listing *t, bool known, uint64_t ts)
+{
+	uint64_t start = r->recording.whole_start;
 
-		if (c->count < limit && !(fold && minor(r, process))) {
-			c->shown[c->count++] = process;
-			continue;
-		}
-		c->left++;
-		account_add(&c->rest, &r->procs.processes[process].a);
-		c->calls += r->latency.process_calls[process];
+	if (known)
+		listing_pair(t, ts > start ? ts - start : 0, recording_realtime(&r->recording, ts));
+	else
+		listing_none(t);
+}
+
+void list_role(const struct report *r, struct listing *t, uint32_t process,
+	       const struct worker_group *group)
+{
+	char role[96];
+	uint32_t main;
+
+	if (!group) {
+		listing_text(t, roles_text(&r->roles, process, role, sizeof(role)));
+		return;
+	}
+	main = r->roles.processes[group->main].number;
+	if (main)
+		snprintf(role, sizeof(role), "%zu workers of main %u", group->count, main);
+	else
+		snprintf(role, sizeof(role), "%zu workers", group->count);
+	listing_text(t, role);
+}
+
+static struct exit_status exit_of(const struct report *r, uint32_t process)
+{
+	const struct process *p = &r->tasks.processes[process];
+
+	return (struct exit_status){
+		.known = p->exit_known, .running = !p->end,
+		.code = report_exit_status(p->exit_status), .signal = p->exit_status & 0x7f,
+	};
+}
+
+void list_exit(const struct report *r, uint32_t process, const struct worker_group *group,
+	       struct exit_status *status)
+{
+	*status = exit_of(r, process);
+	for (size_t i = 0; group && i < group->count; i++) {
+		struct exit_status other = exit_of(r, group->members[i]);
+
+		status->known &= other.known && other.code == status->code;
+		status->running |= other.running;
 	}
 }
 
-static void add_figures(const struct report *r, struct grid *t, const struct account *a,
-			uint64_t calls)
+/* "lifetime 2.11 s each", with how many it is known of where that is not all. */
+static void add_median(char *buf, size_t size, const char *what, const struct group_median *m,
+		       const struct worker_group *group)
 {
-	const struct completeness *c = &r->completeness;
+	size_t used = strlen(buf);
+	char ns[FMT_SIZE];
 
-	cell_count(t, c->switches_lossy, a->voluntary);
-	cell_count(t, c->switches_lossy, a->involuntary);
-	cell_ns(t, a->off_periods, c->switches_lossy, account_off_mean(a));
-	cell_ns(t, a->off_periods, c->switches_lossy, a->off_max);
-	cell_count(t, c->pages_lossy, a->page_events);
-	cell_bytes(t, c->pages_lossy, a->pages * r->recording.page_size);
-	cell_count(t, c->calls_lossy, calls);
+	if (m->n == group->count)
+		snprintf(buf + used, size - used, ", %s %s each", what, fmt_ns(ns, m->ns));
+	else if (m->n)
+		snprintf(buf + used, size - used, ", %s %s each (of %zu)", what,
+			 fmt_ns(ns, m->ns), m->n);
 }
 
-static void add_process(const struct report *r, struct grid *t, uint32_t process)
+const char *group_text(const struct report *r, const struct worker_group *group, char *buf,
+		       size_t size)
 {
-	const struct process *p = &r->tasks.processes[process];
-	char buf[96];
+	char main[96], name[64], count[FMT_SIZE];
 
-	snprintf(buf, sizeof(buf), "%u", p->tgid);
-	grid_cell(t, buf);
-	cell_text(t, p->name);
-	grid_cell(t, roles_text(&r->roles, process, buf, sizeof(buf)));
-	add_figures(r, t, &r->procs.processes[process].a, r->latency.process_calls[process]);
+	snprintf(buf, size, "%s workers %s of %s: %llu generations, %s%llu at a time",
+		 fmt_count(count, group->count), fmt_text(name, sizeof(name), group->sum.name, 20),
+		 process_label(r, group->main, main, sizeof(main)),
+		 (unsigned long long)group->generations,
+		 group->at_once * group->generations == group->count ? "" : "up to ",
+		 (unsigned long long)group->at_once);
+	add_median(buf, size, "lifetime", &group->lifetime, group);
+	add_median(buf, size, "start-up", &group->startup, group);
+	return buf;
 }
 
-/* Those that have no line of their own are one, so that the columns still add up. */
-static void add_rest(const struct report *r, struct grid *t, const struct choice *c)
+void list_group_notes(const struct report *r, struct listing *t)
 {
-	char buf[96];
+	char text[512];
 
-	grid_cell(t, "");
-	snprintf(buf, sizeof(buf), "%zu more", c->left);
-	grid_cell(t, buf);
-	grid_cell(t, "");
-	add_figures(r, t, &c->rest, c->calls);
+	for (size_t i = 0; i < r->groups.count && !r->no_group; i++)
+		listing_note(t, "%s", group_text(r, &r->groups.list[i], text, sizeof(text)));
+	if (r->groups.count && !r->no_group)
+		listing_note(t, "(medians; start-up: from the fork to the first wait for another "
+			     "thread; --no-group lists each)");
 }
 
-void print_processes(const struct report *r, FILE *out)
+void print_processes(const struct report *r, const struct page *out)
 {
-	static const struct grid_column columns[] = {
-		{ "PID", GRID_RIGHT }, { "process", GRID_SHRINK }, { "role", GRID_LEFT },
-		{ "vol.", GRID_RIGHT }, { "invol.", GRID_RIGHT }, { "off-CPU", GRID_RIGHT },
-		{ "max", GRID_RIGHT }, { "allocs", GRID_RIGHT }, { "memory", GRID_OPTIONAL },
-		{ "CUDA", GRID_RIGHT },
-	};
-	struct choice c = { 0 };
-	struct grid t;
+	struct listing_set set = { .count = 0 };
+	size_t major;
+	struct listing *t;
 
 	if (!r->order_count)
 		return;
-	choose(r, &c);
-	grid_init(&t, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < c.count; i++)
-		add_process(r, &t, c.shown[i]);
-	if (c.left)
-		add_rest(r, &t, &c);
-	fputc('\n', out);
-	grid_print(&t, out, 0, VIEW_WIDTH);
-	grid_release(&t);
-	fprintf(out, "context switches voluntary and involuntary; off-CPU: mean and longest (max);\n"
-		     "page allocations and the memory in them; CUDA: calls; roles are guesses\n");
+	major = list_processes(r, &set);
+	t = &set.tables[0];
+	t->limit = major && major < PROCESSES && !r->order_by.column ? major : PROCESSES - 1;
+	listing_note(t, "context switches voluntary and involuntary; off-CPU: mean and longest "
+		     "(max); page allocations and the memory in them; CUDA: calls; roles are guesses");
+	list_group_notes(r, t);
+	listing_order(t, &r->order_by);
+	listing_print(t, out);
+	listing_set_release(&set);
 }

@@ -64,6 +64,7 @@ struct windows_state {
 	uint32_t *by_thread;		/* feeders in the order of their threads */
 	size_t span;			/* that is gone through */
 	bool loading;			/* not opening: groups are known */
+	bool begun;			/* calls were made before the span */
 	struct window *out;
 	struct region *regions;		/* by feeder */
 };
@@ -365,6 +366,12 @@ static void set_limits(struct windows_state *s, const uint64_t *wanted)
 	}
 }
 
+/* Of a part of the recording in which nobody sees the process begin. */
+static bool begun_before(const struct windows_state *s, uint32_t process)
+{
+	return s->begun && s->calls.tasks->processes[process].birth < s->calls.recording->first;
+}
+
 static bool is_initial(const struct windows *w, const struct slot *slot, const struct straddler *whole)
 {
 	const struct windows_state *s = w->state;
@@ -373,7 +380,7 @@ static bool is_initial(const struct windows *w, const struct slot *slot, const s
 	const struct feeding_process *p = &s->walk.processes[f->process];
 	uint64_t part = p->all_work / INITIAL_PART;
 
-	if (whole->work >= (part > INITIAL_MIN ? part : INITIAL_MIN))
+	if (begun_before(s, group->process) || whole->work >= (part > INITIAL_MIN ? part : INITIAL_MIN))
 		return false;
 	if (group->kind != EFFECT_STARVATION && whole->start >= p->first_idle)
 		return false;
@@ -565,6 +572,16 @@ static int all_spans(struct windows *w)
 	return ret;
 }
 
+static bool calls_before_span(const struct recording *r)
+{
+	const struct block_list *list = recording_all(r, TABLE_call);
+
+	for (size_t i = 0; i < list->count; i++)
+		if (reader_block(r->reader, list->block[i])->min_start < r->first)
+			return true;
+	return false;
+}
+
 int windows_open_sized(struct windows *w, struct recording *r, const struct tasks *t,
 		       const struct latency *l, struct windows_sizes sizes)
 {
@@ -574,6 +591,7 @@ int windows_open_sized(struct windows *w, struct recording *r, const struct task
 	w->state = calloc(1, sizeof(*w->state));
 	if (!w->state)
 		return ERROR_MEMORY;
+	w->state->begun = calls_before_span(r);
 	ret = choose_spans(w, r, sizes.rows);
 	if (!ret)
 		ret = window_calls_open(&w->state->calls, r, t, l, sizes.keep);

@@ -151,6 +151,8 @@ int main(int argc, char **argv)
 		{ "cpus", 0, OPTION_UINT, &m->cpus, "N", "CPUs (2)", 1, 1024 },
 		{ "processes", 0, OPTION_UINT, &m->processes, "N", "processes that make calls (1)", 1, 64 },
 		{ "workers", 0, OPTION_UINT, &m->workers, "N", "worker processes of each (4)", 0, 64 },
+		{ "generations", 0, OPTION_UINT, &m->generations, "N",
+		  "times that workers are made, one generation after the other (1)", 1, 4096 },
 		{ "threads", 0, OPTION_UINT, &m->threads, "N", "calling threads of each (2)", 1, 64 },
 		{ "operations", 0, OPTION_UINT, &m->operations, "N", "different calls made directly (6)", 1, 6 },
 		{ "seed", 0, OPTION_UINT, &m->seed, "N", "of the random numbers (1)", 0, 0 },

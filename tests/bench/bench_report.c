@@ -85,16 +85,15 @@ static void decode(const char *path, uint64_t *rows, double times[TIMES])
 
 static void report(const char *path, FILE *out, uint64_t *windows, double times[TIMES])
 {
+	struct page page = { .file = out, .width = PAGE_WIDTH };
 	struct error e = { 0 };
 	struct report r;
 
 	add_times(times, -1);
-	if (report_open(&r, path, &e))
+	if (report_open(&r, path, NULL, &e))
 		die(&e);
-	for (const struct view *v = views; v->run; v++)
-		if (!v->name)
-			v->run(&r, out);
-	view_chains(&r, out);
+	view_summary(&r, &page);
+	view_chains(&r, &page);
 	add_times(times, 1);
 	*windows = 0;
 	for (size_t i = 0; i < r.chains.count; i++)

@@ -4,7 +4,10 @@
 
 And two recorders at once: each has its own tree's calls, all of them.
 """
+import json
+import os
 import subprocess
+import sys
 import time
 import lib
 import truth
@@ -25,6 +28,12 @@ def outside():
     equal([p for p in recording.report["processes"] if p["cuda_calls"]], [], "processes with calls")
     text = lib.run(lib.program("ingero-report"), "--info", path).stdout
     check("storm" in text and "outside" in text, "--info names who called from outside")
+    named = recording.report["outside_calls"]
+    equal(sum(row["calls"] for row in named), CALLS, "calls from outside, in the document")
+    with open(lib.scratch("document.outside.json"), "w") as f:
+        json.dump(recording.report, f)
+    done = lib.run(sys.executable, os.path.join(lib.TOP, "tests/report/schema.py"), f.name)
+    equal(done.stdout, "", "what the schema says of the document")
 
 
 def two_at_once():

@@ -128,7 +128,7 @@ void made_report(struct made *m, bool closed, struct report *r)
 		need(!writer_flush(m->writer, NULL), "writer_flush");
 		writer_abandon(m->writer);
 	}
-	need(!report_open(r, m->path, &e), e.text);
+	need(!report_open(r, m->path, NULL, &e), e.text);
 	unlink(m->path);
 	free(m->path);
 }

@@ -13,10 +13,10 @@ static char *print(const struct grid *g, size_t indent, size_t width)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	struct page page = { .file = open_memstream(&text, &size), .width = width };
 
-	grid_print(g, f, indent, width);
-	fclose(f);
+	grid_print(g, &page, indent);
+	fclose(page.file);
 	return text;
 }
 
@@ -41,8 +41,10 @@ static void test_optional(void)
 	grid_cell(&g, "a name of many columns");
 	grid_cell(&g, "1,000");
 	grid_cell(&g, "9");
-	prints(&g, 0, 24, "name             n extra\n"
-			  "a name of .. 1,000     9\n");
+	prints(&g, 0, 33, "name                      n extra\n"
+			  "a name of many colu.. 1,000     9\n");
+	prints(&g, 0, 32, "name                        n\n"
+			  "a name of many columns  1,000\n");
 	prints(&g, 0, 23, "name                  n\n"
 			  "a name of many .. 1,000\n");
 	grid_release(&g);
@@ -62,13 +64,21 @@ int main(void)
 	grid_cell(&g, NULL);
 	prints(&g, 2, 80, "  name                        n  note\n"
 			  "  a                       1,000  x\n"
-			  "  a name of many columns      2  \n");
+			  "  a name of many columns      2\n");
 	prints(&g, 0, 33, "name                       n note\n"
 			  "a                      1,000 x\n"
-			  "a name of many columns     2 \n");
-	prints(&g, 0, 25, "name               n note\n"
-			  "a              1,000 x\n"
-			  "a name of ma..     2 \n");
+			  "a name of many columns     2\n");
+	prints(&g, 0, 32, "name                      n note\n"
+			  "a                     1,000 x\n"
+			  "a name of many colu..     2\n");
+	prints(&g, 0, 30, "name                        n\n"
+			  "a                       1,000\n"
+			  "a name of many columns      2\n"
+			  "no room for: note\n");
+	prints(&g, 1, 22, " name                n\n"
+			  " a               1,000\n"
+			  " a name of man..     2\n"
+			  "no room for: note\n");
 	grid_release(&g);
 	test_optional();
 	return check_result();

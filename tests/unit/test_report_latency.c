@@ -133,7 +133,7 @@ static void test_twice(void)
 
 	fill_many(&m);
 	made_report(&m, true, &r);
-	CHECK(latency_load(&again, &r.recording, &r.tasks, &r.keyframes, 1000) == 0);
+	CHECK(latency_load(&again, &r.recording, &r.tasks, &r.keyframes, NULL, 1000) == 0);
 	CHECK(again.row_count == r.latency.row_count && again.row_count == 6);
 	for (size_t i = 0; i < again.row_count; i++)
 		CHECK(!memcmp(&again.rows[i], &r.latency.rows[i], sizeof(*again.rows)) ||

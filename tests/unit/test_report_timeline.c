@@ -38,7 +38,7 @@ static void world_open(struct world *w, struct made *m, bool closed)
 	CHECK(!recording_open(&w->recording, m->path, &e));
 	CHECK(!tasks_load(&w->tasks, &w->recording));
 	CHECK(!keyframes_load(&w->keyframes, &w->tasks, &w->recording));
-	CHECK(!procs_load(&w->procs, &w->recording, &w->tasks, &w->keyframes));
+	CHECK(!procs_load(&w->procs, &w->recording, &w->tasks, &w->keyframes, NULL));
 	unlink(m->path);
 	free(m->path);
 }

@@ -101,13 +101,14 @@ static void write_probes(struct synth *s)
 	}
 }
 
-static void task_row(struct synth *s, const struct synth_thread *t, enum task_event event)
+static void task_row(struct synth *s, const struct synth_thread *t, enum task_event event,
+		     uint64_t ts)
 {
 	const struct synth_process *p = &s->process[t->process];
 	bool bystander = !(p->flags & TASK_FLAG_TREE), leader = t->tid == p->pid;
 	uint64_t boot = bystander ? 1000000 * (uint64_t)p->pid : SYNTH_BOOT;
 	struct row_task row = {
-		.ts = t->born, .event = event, .tid = t->tid, .tgid = p->pid, .ppid = p->ppid,
+		.ts = ts, .event = event, .tid = t->tid, .tgid = p->pid, .ppid = p->ppid,
 		.other_tid = event == TASK_EVENT_FORK ? leader ? p->ppid : p->pid : 0,
 		.ns_tid = t->tid, .ns_tgid = p->pid, .start = boot + (bystander ? 0 : t->born),
 		.process_start = boot + (bystander ? 0 : p->born),
@@ -115,11 +116,16 @@ static void task_row(struct synth *s, const struct synth_thread *t, enum task_ev
 		.flags = p->flags,
 	};
 
-	if (event == TASK_EVENT_EXEC)
-		row.ts++;
-	if (event != TASK_EVENT_FORK)
+	if (event == TASK_EVENT_EXIT)
+		row.flags |= t->tid == p->pid ? TASK_FLAG_GROUP_DEAD : 0;
+	else if (event != TASK_EVENT_FORK)
 		row.command = synth_string(s, p->command);
 	synth_row(s, TABLE_task, 0, &row);
+}
+
+void synth_exit(struct synth *s, const struct synth_thread *t, uint64_t ts)
+{
+	task_row(s, t, TASK_EVENT_EXIT, ts);
 }
 
 /* A thread stays where it is. */
@@ -142,13 +148,13 @@ static void write_tasks(struct synth *s)
 		const struct synth_process *p = &s->process[t->process];
 
 		if (!(p->flags & TASK_FLAG_TREE)) {
-			task_row(s, t, TASK_EVENT_SNAPSHOT);
+			task_row(s, t, TASK_EVENT_SNAPSHOT, t->born);
 			continue;
 		}
-		task_row(s, t, TASK_EVENT_FORK);
+		task_row(s, t, TASK_EVENT_FORK, t->born);
 		affinity_row(s, t);
 		if (t->tid == p->pid && strcmp(t->name, "pt_data_worker"))
-			task_row(s, t, TASK_EVENT_EXEC);
+			task_row(s, t, TASK_EVENT_EXEC, t->born + 1);
 	}
 }
 
@@ -290,7 +296,8 @@ void synth_keyframe(struct synth *s, bool last)
 {
 	synth_open_calls(s, s->now, last);
 	for (uint32_t i = 0; i < s->threads; i++)
-		if (s->thread[i].life != LIFE_UNBORN || s->thread[i].born < s->now)
+		if (s->thread[i].life != LIFE_DEAD &&
+		    (s->thread[i].life != LIFE_UNBORN || s->thread[i].born < s->now))
 			thread_row(s, &s->thread[i]);
 	write_counters(s, last);
 	if ((s->now - SYNTH_START) % (100 * s->slice) == 0)

@@ -113,6 +113,25 @@ static void add_neighbours(struct synth *s)
 	}
 }
 
+static uint64_t generations(const struct synth_options *o)
+{
+	return o->generations ? o->generations : 1;
+}
+
+/* A generation has three quarters of its part of the span, so that the next finds it gone. */
+static void add_worker(struct synth *s, uint64_t number, uint32_t main, uint64_t born)
+{
+	const struct synth_options *o = &s->options;
+	uint64_t part = s->span / generations(o), generation = number / o->workers;
+	uint32_t pid = main + (uint32_t)(o->threads + number);
+	uint32_t p = add_process(s, pid, main, "python3", "python3 train.py --epochs 1", TASK_FLAG_TREE);
+
+	s->process[p].born = born + 20000 + 1000 * (number % o->workers) + part * generation;
+	add_thread(s, p, pid, "pt_data_worker", s->process[p].born);
+	if (o->generations > 1)
+		s->thread[s->threads - 1].dies = SYNTH_START + part * generation + part / 4 * 3;
+}
+
 /* Each main with its other threads and its workers. */
 static void add_main(struct synth *s, uint32_t number, uint32_t pid, uint32_t ppid, uint64_t flags)
 {
@@ -125,20 +144,14 @@ static void add_main(struct synth *s, uint32_t number, uint32_t pid, uint32_t pp
 	add_thread(s, p, pid, "python3", born);
 	for (uint64_t i = 1; i < o->threads; i++)
 		add_thread(s, p, pid + (uint32_t)i, "pt_autograd_0", born + 100 * i);
-	for (uint64_t i = 0; i < o->workers; i++) {
-		uint32_t worker = pid + (uint32_t)(o->threads + i);
-
-		p = add_process(s, worker, pid, "python3", "python3 train.py --epochs 1",
-				TASK_FLAG_TREE);
-		s->process[p].born = born + 20000 + 1000 * i;
-		add_thread(s, p, worker, "pt_data_worker", s->process[p].born);
-	}
+	for (uint64_t i = 0; i < o->workers * generations(o); i++)
+		add_worker(s, i, pid, born);
 }
 
 static void add_tree(struct synth *s)
 {
 	const struct synth_options *o = &s->options;
-	uint32_t step = (uint32_t)(o->threads + o->workers + 1);
+	uint32_t step = (uint32_t)(o->threads + o->workers * generations(o) + 1);
 	uint32_t p;
 
 	if (o->processes <= 1) {
@@ -162,6 +175,7 @@ static void set_pace(struct synth *s)
 	uint64_t span = rows * DEFAULT_GAP > calls * DEFAULT_SPACING ? rows * DEFAULT_GAP :
 								       calls * DEFAULT_SPACING;
 
+	s->span = span;
 	s->gap = span / rows;
 	s->spacing = span / calls;
 	if (o->shape == SHAPE_EXTREMES)
@@ -173,8 +187,8 @@ static void set_pace(struct synth *s)
 static int allocate(struct synth *s)
 {
 	const struct synth_options *o = &s->options;
-	size_t processes = s->cpus + 4 + o->processes * (1 + o->workers);
-	size_t threads = s->cpus + 4 + o->processes * (2 * o->threads + o->workers);
+	size_t processes = s->cpus + 4 + o->processes * (1 + o->workers * generations(o));
+	size_t threads = s->cpus + 4 + o->processes * (2 * o->threads + o->workers * generations(o));
 
 	s->process = calloc(processes, sizeof(*s->process));
 	s->thread = calloc(threads, sizeof(*s->thread));

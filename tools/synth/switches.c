@@ -5,10 +5,11 @@
 
 static bool on_cpu_soon(const struct synth_thread *t, uint32_t cpu, uint64_t ts)
 {
-	return t->cpu == cpu && t->life != LIFE_RUNNING && (t->life != LIFE_UNBORN || t->born < ts);
+	return t->cpu == cpu && t->life != LIFE_RUNNING && t->life != LIFE_DEAD &&
+	       (t->life != LIFE_UNBORN || t->born < ts);
 }
 
-/* A thread of this CPU that may come next; one that waits comes before one that sleeps. */
+/* A thread of this CPU that may come next; first one that waits or is to die, then one that sleeps. */
 static int pick(struct synth *s, uint32_t cpu, uint64_t ts)
 {
 	uint32_t from = (uint32_t)synth_random(s, s->threads);
@@ -20,7 +21,7 @@ static int pick(struct synth *s, uint32_t cpu, uint64_t ts)
 
 		if (!on_cpu_soon(t, cpu, ts))
 			continue;
-		if (t->life == LIFE_PREEMPTED || t->life == LIFE_UNBORN)
+		if (t->life == LIFE_PREEMPTED || t->life == LIFE_UNBORN || (t->dies && t->dies <= ts))
 			return (int)at;
 		if (found == IDLE)
 			found = (int)at;
@@ -139,7 +140,12 @@ static void fill_prev(struct synth *s, struct synth_cpu *cpu, struct row_switch 
 
 	row->prev_tid = t->tid;
 	t->throttled = false;
-	if (kind < 4 && cpu->next != IDLE) {
+	if (t->dies && t->dies <= row->ts) {
+		row->prev_state = PREV_DEAD;
+		t->life = LIFE_DEAD;
+		t->voluntary++;
+		synth_exit(s, t, row->ts - 1);
+	} else if (kind < 4 && cpu->next != IDLE) {
 		row->prev_state = PREV_RUNNABLE | PREV_PREEMPTED;
 		t->life = LIFE_PREEMPTED;
 		t->involuntary++;
@@ -258,7 +264,7 @@ void synth_settle(struct synth *s, uint64_t end)
 			t->waiting += end - t->since;
 		else if (t->life == LIFE_SLEEPING)
 			t->blocked += end - t->since;
-		else
+		else if (t->life == LIFE_UNBORN)
 			t->waiting += end > t->born ? end - t->born : 0;
 	}
 }

@@ -33,18 +33,20 @@ enum synth_shape { SHAPE_NORMAL, SHAPE_TIES, SHAPE_EXTREMES };
 struct synth_options {
 	uint64_t switches, calls, cpus, processes, workers, threads, operations;
 	uint64_t seed, failed, nested, open, lost;
+	uint64_t generations;		/* of workers, one after the other; 0 and 1: all live to the end */
 	uint64_t neighbour;		/* per mille of the calls that lose the CPU in them, and as many gaps */
 	enum synth_shape shape;
 	bool unclosed;
 };
 
-enum thread_life { LIFE_UNBORN, LIFE_RUNNING, LIFE_SLEEPING, LIFE_PREEMPTED };
+enum thread_life { LIFE_UNBORN, LIFE_RUNNING, LIFE_SLEEPING, LIFE_PREEMPTED, LIFE_DEAD };
 
 struct synth_thread {
 	uint32_t tid, process, cpu;	/* process: index into synth.process */
 	const char *name;
 	enum thread_life life;
 	uint64_t born, since;		/* since: when it came on or left the CPU */
+	uint64_t dies;			/* with its next switch from then on; 0 never */
 	uint64_t open_calls;		/* at the end of the slice */
 	uint64_t syscall;		/* it sleeps in, number + 1 */
 	bool io_wait, throttled;	/* how it left */
@@ -96,7 +98,7 @@ struct synth_truth {
 struct synth {
 	struct synth_options options;
 	struct writer *w;
-	uint64_t random, now, slice, gap, spacing;
+	uint64_t random, now, slice, gap, spacing, span;	/* span: about how long it will be */
 	struct synth_thread *thread;
 	struct synth_process *process;
 	struct synth_cpu *cpu;
@@ -133,6 +135,7 @@ void synth_neighbour_decide(struct synth *s, struct synth_caller *c);
 void synth_neighbour_rows(struct synth *s, struct synth_caller *c, uint64_t until);
 /* machine.c: everything around them. */
 void synth_begin(struct synth *s);
+void synth_exit(struct synth *s, const struct synth_thread *t, uint64_t ts);
 void synth_sample(struct synth *s);
 void synth_keyframe(struct synth *s, bool last);
 void synth_end(struct synth *s);
