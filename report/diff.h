@@ -81,15 +81,12 @@ struct diff {
 	char load[2][DIFF_SUBJECT];	/* CPUs used by others, where that differs; else "" */
 	char verdict[1024];
 };
-
 /* Compare. One recording that cannot be read is an error. paths must stay. Release in either case. */
-int diff_load(struct diff **d, const char *const *before, size_t before_count,
-	      const char *const *after, size_t after_count, const struct select_options *options,
-	      struct error *e);
+int diff_load(struct diff **d, const char *const *before, size_t before_count, const char *const *after,
+	      size_t after_count, const struct select_options *options, struct error *e);
 void diff_release(struct diff *d);
 
-/* Figures and ratios as text: three digits, with their unit. Return buf. */
-#define DIFF_NUMBER 48
+#define DIFF_NUMBER 48		/* figures and ratios as text: three digits, with their unit */
 const char *diff_number(char buf[DIFF_NUMBER], enum diff_unit unit, double value);
 const char *diff_times(char buf[DIFF_NUMBER], double ratio);
 /* "+1.20 ms" */

@@ -15,11 +15,9 @@
 #include <stdint.h>
 #include "report.h"
 #include "windows.h"
-
 #define DIFF_CELLS 240
 #define DIFF_PERCENTILES 3	/* 50, 95, 99 */
-/* Histogram of durations: none of its buckets is wider than 0.8 %. See diff_load.h. */
-#define DIFF_BUCKETS 7424
+#define DIFF_BUCKETS 7424		/* of durations: none wider than 0.8 %; see diff_load.h */
 #define DIFF_LABEL 64
 
 struct diff_operation {
@@ -92,8 +90,7 @@ struct diff_run {
 	struct diff_chain *chains; size_t chain_count;
 	struct diff_fact *facts; size_t fact_count, fact_capacity;
 	uint64_t steal, sampled, memory_min;	/* of all of the recording */
-	/* By thread, while it is loaded: top-level calls, and those of them that wait for the device. */
-	uint64_t *thread_calls, *thread_waits;
+	uint64_t *thread_calls, *thread_waits;	/* by thread, while it is loaded: top-level calls; of them waiting ones */
 };
 
 /* ERROR_MEMORY or what report_open() returns. Release in either case. */
