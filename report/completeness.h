@@ -7,9 +7,9 @@
  * the loss rows say (a recorder that was killed may have written either later), and what could
  * not be written, and the runs the kernel skipped.
  *
- * All this is about the whole recording, where its span was narrowed too; but for what is lossy, and
- * the seconds, which are of the span: a source is lossy there when losses overlap it, or when more
- * was lost than the loss rows place in time.
+ * All this is about the whole recording, where its span was narrowed too; but for what is lossy,
+ * and the seconds, which are of the span: a source is lossy there when losses overlap it, or when
+ * more was lost than the loss rows place in time.
  */
 #include <stdbool.h>
 #include <stddef.h>

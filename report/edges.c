@@ -14,7 +14,7 @@
 #define EXIT_TAKES 1000000000ull
 #define WAIT_TAKES 10000000000ull
 
-/* How far a CPU's rows after the span have been read: all before reached, those of list[at] next. */
+/* How far a CPU's rows after the span are read: all before reached, those of list[at] next. */
 struct cursor { size_t at; uint64_t reached; };
 
 /* A thread whose first row after the span is looked for, if it is not later than until. */
@@ -267,7 +267,7 @@ static uint64_t all_reached(const struct loader *l)
 	return reached;
 }
 
-/* Leave out who was found, or need not be looked for any more. At the end of all rows that is all. */
+/* Leave out who was found, or need not be looked for any more; at the end of all rows, all. */
 static void leave_out_found(struct loader *l)
 {
 	uint64_t reached = all_reached(l);

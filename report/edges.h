@@ -27,7 +27,7 @@ struct edge_cpu {
 };
 
 enum edge_thread {
-	EDGE_UNKNOWN = 0,		/* nothing was found after the span; keyframes may say more */
+	EDGE_UNKNOWN = 0,		/* nothing was found after the span */
 	EDGE_LEFT,			/* it leaves a CPU next: it was on it */
 	EDGE_RETURNED,			/* it comes on a CPU next */
 	EDGE_NEVER,			/* nothing until the end of the recording */
@@ -36,7 +36,7 @@ enum edge_thread {
 struct edges {
 	struct edge_cpu *cpus;		/* recording.cpus; NULL: not narrowed */
 	uint8_t *threads;		/* by thread: enum edge_thread */
-	uint32_t *returned;		/* by thread: place + 1 in returns, with EDGE_RETURNED; else 0 */
+	uint32_t *returned;		/* by thread: with EDGE_RETURNED place + 1 in returns */
 	struct edge_row *returns; size_t return_count, return_capacity;
 };
 

@@ -178,9 +178,8 @@ static int returned_later(struct loader *l, const struct columns *c)
 
 static int load_returned_later(struct loader *l)
 {
-	const uint64_t mask = 1ull << COL_call_ts | 1ull << COL_call_duration | 1ull << COL_call_tid |
-			      1ull << COL_call_operation | 1ull << COL_call_probe |
-			      1ull << COL_call_depth;
+	const uint64_t mask = 1 << COL_call_ts | 1 << COL_call_duration | 1 << COL_call_tid |
+			      1 << COL_call_operation | 1 << COL_call_probe | 1 << COL_call_depth;
 	struct recording *r = l->recording;
 	const struct block_list *list = recording_all(r, TABLE_call);
 	struct columns c = { 0 };

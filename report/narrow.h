@@ -6,12 +6,12 @@
  * nothing of that span are not decoded, but for the few that tell what was going on at its ends
  * (edges.h), and the small tables that tell of states that last.
  *
- * What a thread or CPU was doing at from is told by its rows around it, and at to by its first row
- * after it or by the next keyframe: so each account still adds up to the span, to the nanosecond, and
- * those of consecutive spans add up to the whole's. Events count where their row lies, from <= ts < to
- * (to included where it is the end of the recording): a switch when it happened, a call when it
- * returned, with its whole duration; a call that began before to and returned later is open at to.
- * The state of processes (name, parent, role) is that at to.
+ * What a thread or CPU was doing at from is told by its rows around it, and at to by its first
+ * row after it or by the next keyframe: so each account still adds up to the span, to the
+ * nanosecond, and those of consecutive spans add up to the whole's. Events count where their row
+ * lies, from <= ts < to (to included where it is the end of the recording): a switch when it
+ * happened, a call when it returned, with its whole duration; a call that began before to and
+ * returned later is open at to. The state of processes (name, parent, role) is that at to.
  */
 #include "recording.h"
 

@@ -57,7 +57,7 @@ static bool fits(uint64_t tid, uint64_t other_tid, uint32_t thread, uint32_t oth
 	return tid == other_tid || (thread == other && thread != TASKS_UNKNOWN);
 }
 
-/* Without a row before, who left with a CPU's first row had it since the start, unless that cannot be. */
+/* Who left with a CPU's first row of all had it since the start, unless that cannot be. */
 static bool since_start(const struct builder *b, uint32_t thread, uint64_t ts)
 {
 	return thread == TASKS_IDLE || (thread != TASKS_UNKNOWN &&
@@ -97,7 +97,7 @@ static void seam_tile(struct builder *b, const struct run *before, const struct 
 	add_tile(b, after->cpu, after->first_thread, known, ns);
 }
 
-/* Who came with a CPU's last row, at ts, still has it at the end, unless it was seen elsewhere since. */
+/* Who came with a CPU's last row of all still has it at the end, unless seen elsewhere since. */
 static bool until_end(const struct builder *b, uint32_t cpu, uint32_t thread, uint64_t ts)
 {
 	const struct tally *t = &b->tallies[thread];
@@ -282,6 +282,11 @@ static void open_period(struct builder *b, uint32_t number, struct thread_accoun
 		tiles_stall(b->procs->processes[b->tasks->threads[number].process].stalls, &stall);
 }
 
+static uint64_t within(uint64_t value, uint64_t low, uint64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 /* What the thread's next return, after a narrowed span, says of the end of the span. */
 static void tail_of_return(struct builder *b, uint32_t number, struct thread_account *t,
 			   const struct edge_row *back)
@@ -296,13 +301,7 @@ static void tail_of_return(struct builder *b, uint32_t number, struct thread_acc
 		return;
 	gone = gone > t->begin ? gone : t->begin;
 	t->off_cpu = moved ? (uint32_t)row->migrated_from - 1 : back->cpu;
-	open_period(b, number, t, gone,
-		    row->ts - wait > t->end ? t->end : row->ts - wait > gone ? row->ts - wait : gone);
-}
-
-static uint64_t within(uint64_t value, uint64_t low, uint64_t high)
-{
-	return value < low ? low : value > high ? high : value;
+	open_period(b, number, t, gone, within(row->ts - wait, gone, t->end));
 }
 
 /*
@@ -392,8 +391,8 @@ static bool counts_pending(const struct builder *b, const struct keyframe *key)
 {
 	const struct recording *r = b->recording;
 
-	return !r->narrowed || (r->end == r->whole_end && key->ts >= r->first && key->cpu < r->cpus &&
-				!r->cpu[key->cpu].left_out);
+	return !r->narrowed || (r->end == r->whole_end && key->ts >= r->first &&
+				key->cpu < r->cpus && !r->cpu[key->cpu].left_out);
 }
 
 static void finish_thread(struct builder *b, uint32_t number)

@@ -63,7 +63,7 @@ struct process_account {
 struct cpu_account {
 	uint64_t busy, idle, unrecorded, span, rows, breaks;
 	bool present;
-	bool told;			/* without rows of its own, by those around a narrowed span */
+	bool told;			/* by rows around a narrowed span; it has none in it */
 	/* Threads that had it before its first row, and after its last, until last_end. */
 	uint32_t first, last;
 	uint64_t last_end;

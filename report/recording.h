@@ -11,8 +11,8 @@
  * smallest over its CPUs of what the last coverage row vouches for; rows after that are left out
  * by everybody (recording_in_span()), so that each figure is complete for the span.
  *
- * narrow.h makes the span smaller, and blocks[] with it. Points in time are shown as from whole_start
- * on, whatever the span, so that they can be asked for.
+ * narrow.h makes the span smaller, and blocks[] with it. Points in time are shown as from
+ * whole_start on, whatever the span, so that they can be asked for.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -53,17 +53,17 @@ struct recording {
 	struct reader *reader;
 	const struct reader_info *file;
 	uint64_t start, end;			/* of the span, CLOCK_MONOTONIC */
-	uint64_t first, last;			/* events count from the one to the other, both included */
+	uint64_t first, last;			/* events between count, both included */
 	uint64_t whole_start, whole_end;	/* of the recording */
 	bool narrowed;				/* the span is a part of it, or CPUs are left out */
-	bool partial;				/* CPUs are left out: threads are not seen all the time */
+	bool partial;				/* CPUs are left out: threads go missing */
 	bool closed;
 	uint32_t cpus;				/* one more than the highest CPU */
 	uint32_t cpus_present;
 	struct cpu_span *cpu;
 	uint64_t page_size;			/* 0 unknown */
 	struct block_list blocks[TABLE_LIMIT];	/* in file order; of the span */
-	struct block_list all[TABLE_LIMIT];	/* where narrowed: of the recording, of what blocks[] lacks some */
+	struct block_list all[TABLE_LIMIT];	/* see recording_all() */
 	struct fact *facts; size_t fact_count, fact_capacity;
 	struct operation *operations; size_t operation_count, operation_capacity;
 	struct library *libraries; size_t library_count, library_capacity;
@@ -99,13 +99,13 @@ static inline bool recording_reached(const struct recording *r, uint64_t ts)
 	return ts <= r->last;
 }
 
-/* After a narrowed span that ends before the recording. An unclosed recording has rows after its end. */
+/* After a span narrowed to end before the recording; one not closed has rows after its own end. */
 static inline bool recording_after(const struct recording *r, uint64_t ts)
 {
 	return ts > r->last && r->end != r->whole_end;
 }
 
-/* Blocks of a table, the span apart. */
+/* Blocks of a table, whatever the span. */
 static inline const struct block_list *recording_all(const struct recording *r, enum table table)
 {
 	return r->all[table].count ? &r->all[table] : &r->blocks[table];

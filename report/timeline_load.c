@@ -509,7 +509,8 @@ int timeline_each(struct timeline *tl, size_t rows, int (*visit)(void *context),
 }
 
 /* A row of outside a narrowed span. */
-static void convert_edge(const struct timeline *tl, const struct edge_row *edge, struct timeline_row *row)
+static void convert_edge(const struct timeline *tl, const struct edge_row *edge,
+			 struct timeline_row *row)
 {
 	uint64_t values[COLS_switch];
 	struct columns c = { 0 };

@@ -380,7 +380,8 @@ static bool is_initial(const struct windows *w, const struct slot *slot, const s
 	const struct feeding_process *p = &s->walk.processes[f->process];
 	uint64_t part = p->all_work / INITIAL_PART;
 
-	if (begun_before(s, group->process) || whole->work >= (part > INITIAL_MIN ? part : INITIAL_MIN))
+	if (begun_before(s, group->process) ||
+	    whole->work >= (part > INITIAL_MIN ? part : INITIAL_MIN))
 		return false;
 	if (group->kind != EFFECT_STARVATION && whole->start >= p->first_idle)
 		return false;

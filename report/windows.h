@@ -29,8 +29,8 @@
  * whole is lost. Calls that failed or are the first of their operation in a process whose start
  * is recorded belong to no group, but gaps next to them do.
  *
- * What began before the span is cut to it; where that is a part of the recording, and calls were made
- * before it, no process that was there has its work beginning in it.
+ * What began before the span is cut to it; where that is a part of the recording, and calls were
+ * made before it, no process that was there has its work beginning in it.
  *
  * p50 and p99 are within 1 %. Spans tile a recording, so that memory is bounded: each has at most
  * about WINDOWS_ROWS rows of table switch, or a quarter as many calls.

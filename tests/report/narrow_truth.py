@@ -6,10 +6,11 @@
 
 What each thread and each CPU did is laid out over the whole recording first; a window is then cut
 out of that, so nothing is known here of how a reader comes by the state at a window's ends; but
-where the end of a sleep is not recorded, a keyframe may tell of it all the same. Windows are random: of all lengths down to microseconds, inside one sleep of a thread, without a row on a
-CPU, at both ends of the recording, and consecutive ones, whose sums must be the whole's. --lossy:
-what is missing contradicts itself, so times are not compared. A part may be that of some CPUs, too.
-Exit status 1: something differs.
+where the end of a sleep is not recorded, a keyframe may tell of it all the same. Windows are
+random: of all lengths down to microseconds, inside one sleep of a thread, without a row on a CPU,
+at both ends of the recording, of some CPUs only, and consecutive ones, whose sums must be the
+whole's. --lossy: what is missing contradicts itself, so times are not compared. Exit status 1:
+something differs.
 """
 import argparse
 import bisect
@@ -22,8 +23,8 @@ import subprocess
 import sys
 
 import independent
-from independent import (ABANDONED, BIN, DEAD, EXEC, NOT_READY, OPEN, OPEN_CALL, PREEMPTED, QUERY, RECORDER, ROOT,
-                         RUNNABLE, RUNNING, THREAD, TREE, UNKNOWN, WAITING, percentile)
+from independent import (ABANDONED, BIN, DEAD, NOT_READY, OPEN, OPEN_CALL, PREEMPTED, QUERY,
+                         RECORDER, ROOT, RUNNABLE, RUNNING, THREAD, TREE, UNKNOWN, WAITING, clamp)
 
 failures = 0
 
@@ -116,7 +117,8 @@ class Whole(independent.Recording):
 
     def present(self):
         covered = {r["cpu"] for r in self.tables["state"] if r["kind"] == independent.COVERAGE}
-        seen = covered | {r["cpu_stream"] for n in ("switch", "call", "page") for r in self.tables[n]}
+        tables = (self.tables[n] for n in ("switch", "call", "page"))
+        seen = covered | {r["cpu_stream"] for rows in tables for r in rows}
         return seen & self.only if self.only else seen
 
     def find_keys(self):
@@ -124,7 +126,8 @@ class Whole(independent.Recording):
             thread = self.thread_at(r["tid"], r["ts"]) if r["kind"] == THREAD else None
             if thread:
                 self.keys[thread].append(r)
-            if thread and r["since"] <= self.end and (not thread.key or r["ts"] >= thread.key["ts"]):
+            if thread and r["since"] <= self.end and \
+                    (not thread.key or r["ts"] >= thread.key["ts"]):
                 thread.key = r
 
     def row(self, r):
@@ -155,7 +158,8 @@ class Whole(independent.Recording):
         rows_of = self.cpus[cpu][2]
         rows_of.add(rows[0]["ts"], 0)
         for last, r in zip(rows, rows[1:]):
-            a, b = self.thread_at(last["next_tid"], last["ts"]), self.thread_at(r["prev_tid"], r["ts"])
+            a = self.thread_at(last["next_tid"], last["ts"])
+            b = self.thread_at(r["prev_tid"], r["ts"])
             broken = last["next_tid"] != r["prev_tid"] and (a is not b or a is None)
             rows_of.add(r["ts"], broken)
             if not broken:
@@ -186,7 +190,8 @@ class Whole(independent.Recording):
         free = set(self.cpus) - set(self.by_cpu)
         for thread in self.threads:
             key = thread.key
-            if key and key["state"] == RUNNING and key["cpu"] in free and thread.begin <= self.start:
+            if key and key["state"] == RUNNING and key["cpu"] in free and \
+                    thread.begin <= self.start:
                 self.run(key["cpu"], thread, False, self.start, self.end)
                 free.discard(key["cpu"])
         for cpu in free:
@@ -221,10 +226,11 @@ class Whole(independent.Recording):
         if key and key["ts"] >= t.last_out and key["ts"] >= t.last_in:
             if key["state"] == RUNNING:
                 return
-            since = independent.clamp(key["since"], max(t.last_out, t.begin), t.end)
-            runnable = independent.clamp(key["runnable_since"], since, t.end) if key["state"] == WAITING else t.end
+            since = clamp(key["since"], max(t.last_out, t.begin), t.end)
+            woken = key["runnable_since"] if key["state"] == WAITING else t.end
+            runnable = clamp(woken, since, t.end)
         elif t.last_out:
-            since = independent.clamp(t.last_out, t.begin, t.end)
+            since = clamp(t.last_out, t.begin, t.end)
             runnable = since if t.out_runnable else t.end
         else:
             return
@@ -270,17 +276,19 @@ class Window:
         last = max((e.rows[bisect.bisect_left(e.stamps, self.b) - 1][0] for e in (t.ins, t.outs)
                     if e.stamps and e.stamps[0] < self.b), default=0)
         since = max(key["since"], self.a, t.begin, last)
-        runnable = max(since, min(key["runnable_since"], self.b)) if key["state"] == WAITING else self.b
+        woken = key["runnable_since"] if key["state"] == WAITING else self.b
+        runnable = clamp(woken, since, self.b)
         return {"blocked_ns": runnable - since, "waiting_ns": self.b - runnable}
 
     def keyframe(self, t):
-        """The first after the end; the last one before it, of a thread that has not changed since."""
+        """The first after the end; of a thread that has not changed since the last before it."""
         keys = self.rec.keys[t]
         later = [k for k in keys if k["ts"] >= self.b]
         if later:
             return later[0]
         changed = max((e.rows[-1][0] for e in (t.ins, t.outs) if e.rows), default=0)
-        return keys[-1] if keys and not t.process.flags & TREE and changed <= keys[-1]["ts"] else None
+        same = keys and not t.process.flags & TREE and changed <= keys[-1]["ts"]
+        return keys[-1] if same else None
 
     def cpu(self, cpu):
         busy, idle, rows = self.rec.cpus[cpu]
@@ -308,15 +316,16 @@ class Calls:
     def find_hanging(self):
         """Calls in the last keyframe of their thread that no row tells of."""
         told = {(r["thread"], r["start"]) for r in self.rows}
+        rows = [r for r in self.rec.tables["state"] if not self.rec.only]
         last, found = {}, {}
-        for r in self.rec.tables["state"] if not self.rec.only else ():
+        for r in rows:
             if r["kind"] == THREAD:
                 thread = self.rec.thread_at(r["tid"], r["ts"])
                 last[thread] = max(last.get(thread, 0), r["ts"])
-        for r in self.rec.tables["state"]:
+        for r in rows:
             thread = self.rec.thread_at(r["tid"], r["ts"])
-            if r["kind"] == OPEN_CALL and not self.rec.only and r["ts"] >= last.get(thread, 0) and (thread, r["since"]) not in told and \
-                    r["since"] <= self.rec.end:
+            if r["kind"] == OPEN_CALL and r["ts"] >= last.get(thread, 0) and \
+                    (thread, r["since"]) not in told and r["since"] <= self.rec.end:
                 found[thread, r["since"], r["depth"]] = r
         self.hanging = [(key[0], r) for key, r in found.items()]
 
@@ -379,7 +388,8 @@ def compare_threads(w, rows, times, what):
         if w.rec.only:      # its last row may be on another CPU
             want.pop("life_ns")
         if not found:
-            if want.get("life_ns") and (t.process.flags & TREE or any(want[k] for k in want if k not in SLEEPING)):
+            active = any(want[k] for k in want if k not in SLEEPING)
+            if want.get("life_ns") and (t.process.flags & TREE or active):
                 equal("no such row", want, f"{what} thread {t.tid}")
             continue
         if alive[t.process.pid, t.tid] > 1 or len(found) > 1 or not want.get("life_ns", 1):
@@ -387,7 +397,8 @@ def compare_threads(w, rows, times, what):
         for key, value in want.items():
             if times or not key.endswith("_ns"):
                 equal(found[0][key], value, f"{what} thread {t.tid} {key}")
-        equal(found[0]["off_cpu_periods"] - arrivals in (0, 1), True, f"{what} thread {t.tid} off_cpu_periods")
+        equal(found[0]["off_cpu_periods"] - arrivals in (0, 1), True,
+              f"{what} thread {t.tid} off_cpu_periods")
 
 
 SLEEPING = ("blocked_ns", "unrecorded_ns", "life_ns")
@@ -415,7 +426,8 @@ def compare_calls(w, groups, found, what):
         parts["all", name].append(part)
         if process and pids[process.pid] == 1:
             parts[process.pid, name].append(part)
-    equal({k for k in rows if k[0] == "all"}, {k for k in parts if k[0] == "all"}, f"{what} operations")
+    equal({k for k in rows if k[0] == "all"}, {k for k in parts if k[0] == "all"},
+          f"{what} operations")
     for key, list_of in parts.items():
         if key in rows:
             independent.compare_row(rows[key], list_of, f"{what} {key}")
@@ -482,8 +494,8 @@ def end_window(rec, rng):
     return rec.end - length, rec.end
 
 
-SUMS = ("running_ns", "waiting_ns", "blocked_ns", "unrecorded_ns", "switches_voluntary", "switches_involuntary",
-        "page_allocations", "page_bytes", "cuda_calls")
+SUMS = ("running_ns", "waiting_ns", "blocked_ns", "unrecorded_ns", "switches_voluntary",
+        "switches_involuntary", "page_allocations", "page_bytes", "cuda_calls")
 TIMES = SUMS[:4]
 
 
@@ -536,7 +548,8 @@ def compare(path, options):
         part = Whole(path, set(rng.sample(sorted(rec.by_cpu), rng.randrange(1, len(rec.by_cpu)))))
         note_births(part)
         for make in KINDS[1:]:
-            compare_window(part, Calls(part), path, *make(part, rng), not options.lossy, make.__name__)
+            compare_window(part, Calls(part), path, *make(part, rng), not options.lossy,
+                           make.__name__)
     compare_partition(rec, path, whole, not options.lossy, rng, 7)
     print(f"{os.path.basename(path)}: {options.windows} windows and 7 parts compared")
 

@@ -120,6 +120,12 @@ void made_coverage(struct made *m, uint64_t cpu, uint64_t until)
 
 void made_report(struct made *m, bool closed, struct report *r)
 {
+	made_report_of(m, closed, NULL, r);
+}
+
+void made_report_of(struct made *m, bool closed, const struct report_options *options,
+		    struct report *r)
+{
 	struct error e = { 0 };
 
 	if (closed) {
@@ -128,7 +134,7 @@ void made_report(struct made *m, bool closed, struct report *r)
 		need(!writer_flush(m->writer, NULL), "writer_flush");
 		writer_abandon(m->writer);
 	}
-	need(!report_open(r, m->path, NULL, &e), e.text);
+	need(!report_open(r, m->path, options, &e), e.text);
 	unlink(m->path);
 	free(m->path);
 }

@@ -40,6 +40,8 @@ void made_coverage(struct made *m, uint64_t cpu, uint64_t until);
 
 /* Close the file (or leave it unclosed), read it, and remove it; then report_release(). */
 void made_report(struct made *m, bool closed, struct report *r);
+void made_report_of(struct made *m, bool closed, const struct report_options *options,
+		    struct report *r);
 
 /* What the tests ask for; the test program ends when it is not there. */
 const struct process_account *made_process_account(const struct report *r, uint32_t pid);

@@ -91,7 +91,8 @@ static void pieces_of(const struct timeline *tl, uint32_t thread, struct life_tr
 	while (pieces_next(&c, &p)) {
 		bool placed = p.state == PIECE_RUNNING || p.state == PIECE_WAITING;
 
-		life_add(out, &(struct stretch_truth){ p.start, p.end, p.state, placed ? p.cpu : 0, 0 });
+		life_add(out, &(struct stretch_truth){ p.start, p.end, p.state,
+						       placed ? p.cpu : 0, 0 });
 	}
 }
 
@@ -115,7 +116,8 @@ static void print_life(const char *name, const struct life_truth *l)
 	printf("\n");
 }
 
-static uint64_t sum_of(const struct life_truth *l, enum piece_state piece, uint64_t from, uint64_t to)
+static uint64_t sum_of(const struct life_truth *l, enum piece_state piece, uint64_t from,
+		       uint64_t to)
 {
 	uint64_t sum = 0;
 
@@ -136,7 +138,8 @@ static bool same_sums(const struct thread_account *a, const struct life_truth *w
 	       a->a.unrecorded == sum_of(want, PIECE_UNRECORDED, a->begin, a->end);
 }
 
-static void compare_threads(const struct world *w, const struct timeline *tl, const struct machine_truth *t)
+static void compare_threads(const struct world *w, const struct timeline *tl,
+			    const struct machine_truth *t)
 {
 	const struct recording *r = &w->recording;
 
@@ -181,7 +184,8 @@ static void compare_cpus(const struct world *w, const struct machine_truth *t)
 }
 
 /* Anywhere, and at the very moments of changes; of any length. */
-static void choose(const struct recording *r, const struct machine_truth *t, uint64_t *from, uint64_t *to)
+static void choose(const struct recording *r, const struct machine_truth *t, uint64_t *from,
+		   uint64_t *to)
 {
 	const struct life_truth *l = &t->cpus[0];
 	uint64_t span = r->end - r->start, length = 1 + below(below(2) ? span - 1 : span / 100 + 1);
@@ -293,7 +297,8 @@ static void open_calls(const char *path, uint64_t from, uint64_t to, uint64_t ca
 /* Two calls one after the other, and a third that never returns. */
 static void test_open_calls(void)
 {
-	struct row_call call = { .ts = S + 200, .duration = 100, .tid = 10, .tgid = 10, .operation = 1 };
+	struct row_call call = { .ts = S + 200, .duration = 100, .tid = 10, .tgid = 10,
+				 .operation = 1 };
 	struct row_state hung = { .ts = E, .kind = STATE_KIND_OPEN_CALL, .tid = 10, .tgid = 10,
 				  .since = S + 500, .operation = 2 };
 	struct made m;
