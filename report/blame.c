@@ -170,7 +170,8 @@ static bool starting_up(struct blame_window *w, uint32_t thread, const struct pi
 
 	if (!is_worker(w, process))
 		return false;
-	if (p->born && in_window(w, p->birth) && piece->start < w->blame->procs->threads[thread].first_wait)
+	if (p->born && in_window(w, p->birth) &&
+	    piece->start < w->blame->procs->threads[thread].first_wait)
 		return true;
 	return p->end && in_window(w, p->end) && piece->end <= p->end &&
 	       last_run(w, thread, piece->end, p->end);

@@ -234,7 +234,8 @@ static int pass_call(const struct calls *c, struct call_worker *w, const struct 
 
 	if ((call->flags & (CALL_FLAG_OPEN | CALL_FLAG_ABANDONED)) ||
 	    !calls_good(call->operation, call->code) ||
-	    !select_process(c->selection, call->process) || !select_operation(c->selection, operation))
+	    !select_process(c->selection, call->process) ||
+	    !select_operation(c->selection, operation))
 		return 0;
 	g = groups_make(&w->groups, call->process, operation);
 	if (!g)
@@ -463,7 +464,8 @@ static int one_block_again(void *context, unsigned int worker, size_t job)
 		read_call(c, rows, i, &call);
 		operation = call.operation ? call.operation->id : 0;
 		if (!(call.flags & (CALL_FLAG_OPEN | CALL_FLAG_ABANDONED)) &&
-		    recording_in_span(c->recording, call.ts) && calls_good(call.operation, call.code) &&
+		    recording_in_span(c->recording, call.ts) &&
+		    calls_good(call.operation, call.code) &&
 		    calls_selected(c, call.thread, operation))
 			a->visit(a->context, worker, call.process, operation, call.duration);
 	}

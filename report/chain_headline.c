@@ -172,14 +172,12 @@ static void add_lost_rows(struct words *w, const struct report *r, const struct 
 
 	add_place(w, r, t);
 	if (calls)
-		words_add(w, ": too many calls are missing; record again with a larger --buffer, or fewer "
-			  "calls (--ops)");
+		words_add(w, ": too many calls are missing; record again with a larger --buffer, or fewer calls (--ops)");
 	else if (r->completeness.switches_lossy)
 		words_add(w, ": the context switches of %s of it were lost; record again with a larger --buffer",
 			  fmt_percent(missing, t->missing, t->lost));
 	else
-		words_add(w, ": %s of it is unrecorded, as this machine hid threads from the recorder; "
-			  "record again, if possible on the machine itself and not in a virtual one",
+		words_add(w, ": %s of it is unrecorded, as this machine hid threads from the recorder; record again, if possible on the machine itself and not in a virtual one",
 			  fmt_percent(missing, t->missing, t->lost));
 }
 
@@ -194,22 +192,19 @@ const char *cannot_text(const struct report *r, const struct cannot_tell *t, cha
 		add_lost_rows(&w, r, t);
 		break;
 	case CANNOT_NO_SWITCHES:
-		words_add(&w, "cannot tell what calls waited for: there is no context switch in the file, "
-			  "and --info says what was recorded; record again");
+		words_add(&w, "cannot tell what calls waited for: there is no context switch in the file, and --info says what was recorded; record again");
 		break;
 	case CANNOT_NO_CALLS:
 		words_add(&w, "cannot tell whether anything was lost: there is no CUDA call in %s",
 			  select_any(&r->selection) ? "this part of the recording" : "the file");
 		break;
 	case CANNOT_FEW_CALLS:
-		words_add(&w, "cannot tell what is slow: no operation was called ten times, so there is "
-			  "nothing to compare with; %s a longer part of the run%s",
+		words_add(&w, "cannot tell what is slow: no operation was called ten times, so there is nothing to compare with; %s a longer part of the run%s",
 			  select_any(&r->selection) ? "take" : "record",
 			  r->selected ? ", or more operations (drop --ops)" : "");
 		break;
 	case CANNOT_CPUS_LEFT_OUT:
-		words_add(&w, "cannot tell what was lost: with --cpu threads are seen on some CPUs only, "
-			  "and who kept them waiting may have been on another; leave --cpu out");
+		words_add(&w, "cannot tell what was lost: with --cpu threads are seen on some CPUs only, and who kept them waiting may have been on another; leave --cpu out");
 		break;
 	}
 	return buf;

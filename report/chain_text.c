@@ -181,7 +181,9 @@ const char *chain_story(const struct report *r, const struct chain *c, const str
 	else
 		words_add(&w, strstr(buf, " <- ") ? ", which %s" : " %s", k->did);
 	if (k->other && cause->process != TASKS_UNKNOWN)
-		words_add(&w, ": %s ran", label_thread(r, c, cause->thread, name, sizeof(name)));
+		words_add(&w, ": %s ran", cause->processes > 1 ?
+			  culprit_label(r, c, cause, name, sizeof(name)) :
+			  label_thread(r, c, cause->thread, name, sizeof(name)));
 	return buf;
 }
 

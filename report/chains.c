@@ -491,7 +491,8 @@ static bool shows_chain(const struct report *r, const struct chain *c)
 	bool any = false;
 
 	for (size_t i = 0; i < c->effect_count; i++)
-		any |= shows_operation(r, c->effects[i].operation) || shows_operation(r, c->effects[i].next);
+		any |= shows_operation(r, c->effects[i].operation) ||
+		       shows_operation(r, c->effects[i].next);
 	return any && shows_process(r, c->process);
 }
 

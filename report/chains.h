@@ -26,7 +26,7 @@ enum cannot_reason {
 	CANNOT_NO_SWITCHES,		/* there are no context switches in the file */
 	CANNOT_NO_CALLS,		/* no CUDA calls at all */
 	CANNOT_FEW_CALLS,		/* fewer than ten of any operation: nothing to compare with */
-	CANNOT_CPUS_LEFT_OUT,		/* narrowed to some CPUs: threads are not seen all the time */
+	CANNOT_CPUS_LEFT_OUT,		/* narrowed to some CPUs: threads go out of sight */
 };
 
 /* Lost time of which nothing can be said. */
@@ -48,7 +48,7 @@ struct chains {
 	struct chain *chains; size_t count;	/* MEDIUM and HIGH, by process as tables list them, most lost first */
 	struct chain *small; size_t small_count;	/* LOW: 1 to 3 %, and such as are no host problem */
 	struct cannot_tell *cannot; size_t cannot_count;
-	size_t left_out;			/* how many of chains chains_narrow() has taken away */
+	size_t left_out;			/* chains that chains_narrow() has taken away */
 	bool quiet;				/* no chains, nothing that cannot be told */
 	/* A process that gives the device work is never seen to wait for all of it: starvation would not show. */
 	bool idle_unknown;
@@ -85,13 +85,13 @@ struct explanation {
 int chains_explain(struct explanation *x, struct report *r, const char *operation, uint64_t at);
 void explanation_release(struct explanation *x);
 
-/* Where the time of one call went, by what its thread was doing: the five add up to its duration. */
+/* Where the time of one call went, by what its thread did: the five add up to its duration. */
 struct call_account {
-	uint32_t process, thread;		/* of the call; set by the caller, like the next three */
+	uint32_t process, thread;		/* of the call; the caller sets it up to end */
 	const struct operation *operation;
 	uint64_t start, end;
-	uint64_t running, waiting, blocked;	/* waiting: for a CPU, throttled and wake-up latency too */
-	uint64_t device;			/* in a synchronising call: for the device, running or not */
+	uint64_t running, waiting, blocked;	/* waiting: throttled and wake-up latency too */
+	uint64_t device;			/* synchronising: for the device, running or not */
 	uint64_t unrecorded;			/* before the span too */
 	/* The kind that took most of it, by who took most of that; CAUSE_NONE: nothing known. */
 	struct cause cause;

@@ -27,7 +27,8 @@ static size_t fill_others(struct option_row *rows, struct command *c)
 		{ "explain", 0, OPTION_STRING, &c->explain, "OP[@TIME]",
 		  "take one call of an operation apart: the longest, or the one at TIME", 0, 0 },
 		{ "diff", 0, OPTION_STRING, &c->diff_before, "LIST",
-		  "compare the recordings of LIST with the FILEs after it: what changed, and why", 0, 0 },
+		  "compare the recordings of LIST with the FILEs after it: what changed, and why",
+		  0, 0 },
 		{ "json", 0, OPTION_FLAG, &c->json, NULL,
 		  "print the view as JSON; without a view, all figures", 0, 0 },
 		{ "csv", 0, OPTION_FLAG, &c->csv, NULL, "print the view's table as CSV", 0, 0 },
@@ -38,8 +39,10 @@ static size_t fill_others(struct option_row *rows, struct command *c)
 		{ "role", 0, OPTION_STRING, &s->role, "LIST",
 		  "only main, worker, helper, other; or one of them: \"worker 3\"", 0, 0 },
 		{ "op", 0, OPTION_STRING, &s->op, "GLOBS", "only these CUDA operations", 0, 0 },
-		{ "cpu", 0, OPTION_STRING, &s->cpu, "LIST", "only what these CPUs recorded: 0-3,8", 0, 0 },
-		{ "from", 0, OPTION_STRING, &s->from, "TIME", "only what happened from then on", 0, 0 },
+		{ "cpu", 0, OPTION_STRING, &s->cpu, "LIST",
+		  "only what these CPUs recorded: 0-3,8", 0, 0 },
+		{ "from", 0, OPTION_STRING, &s->from, "TIME",
+		  "only what happened from then on", 0, 0 },
 		{ "to", 0, OPTION_STRING, &s->to, "TIME", "only what happened before", 0, 0 },
 		{ "last", 0, OPTION_STRING, &s->last, "SPAN", "only the end: 5s", 0, 0 },
 		{ "skip", 0, OPTION_STRING, &s->skip, "SPAN", "all but the beginning: 10s", 0, 0 },
@@ -49,7 +52,8 @@ static size_t fill_others(struct option_row *rows, struct command *c)
 		  "list processes outside the command's tree too", 0, 0 },
 		{ "sort", 0, OPTION_STRING, &order->column, "COLUMN",
 		  "sort tables by a column; -COLUMN: the other way round", 0, 0 },
-		{ "top", 0, OPTION_UINT, &order->top, "N", "of each table the first rows only", 1, 1000000000 },
+		{ "top", 0, OPTION_UINT, &order->top, "N",
+		  "of each table the first rows only", 1, 1000000000 },
 		{ "min-share", 0, OPTION_STRING, &c->min_share, "PERCENT",
 		  "leave out rows with less than this share of their table", 0, 0 },
 		{ "no-group", 0, OPTION_FLAG, &c->report.no_group, NULL,
@@ -78,7 +82,8 @@ static void fill_rows(struct option_row *rows, struct command *c)
 		*rows++ = (struct option_row){
 			v->name, 0,
 			!v->argument ? OPTION_FLAG : v->optional ? OPTION_OPTIONAL : OPTION_STRING,
-			v->argument ? (void *)&c->argument[i] : &c->view[i], v->argument, v->help, 0, 0 };
+			v->argument ? (void *)&c->argument[i] : &c->view[i], v->argument, v->help,
+			0, 0 };
 	}
 	fill_others(rows, c);
 }
@@ -101,18 +106,31 @@ static int parse_share(struct command *c, struct error *e)
 	share = strtod(c->min_share, &end);
 	end += *end == '%';
 	if (end == c->min_share || *end || !(share >= 0 && share <= 100)) {
-		error_set(e, ERROR_USAGE, "option \"--min-share\": not a percentage: \"%s\"", c->min_share);
+		error_set(e, ERROR_USAGE, "option \"--min-share\": not a percentage: \"%s\"",
+			  c->min_share);
 		return error_hint(e, "a number from 0 to 100");
 	}
 	c->report.order.min_share = share / 100;
 	return 0;
 }
 
+static void list_tables(char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (const struct view *v = views; v->help; v++)
+		if (v->tables && used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s--%s",
+						 used ? ", " : "", v->name);
+}
+
 /* What can be one document only. */
 static int check_format(const struct command *c, struct error *e)
 {
-	size_t count = c->explain != NULL;
 	const struct view *one = &views[0];
+	char list[200];
+	size_t count = 0;
 
 	if (c->json && c->csv)
 		return error_set(e, ERROR_USAGE, "either --json or --csv");
@@ -122,13 +140,32 @@ static int check_format(const struct command *c, struct error *e)
 	}
 	if (!c->json && !c->csv)
 		return 0;
-	if (count > 1 || c->explain)
-		return error_set(e, ERROR_USAGE, "--%s goes with one view, and not with --explain",
+	if (c->explain)
+		return error_set(e, ERROR_USAGE, "--explain is text only, without --%s",
+				 c->json ? "json" : "csv");
+	if (count > 1)
+		return error_set(e, ERROR_USAGE, "--%s goes with one view",
 				 c->json ? "json" : "csv");
 	if (!c->csv || one->tables)
 		return 0;
 	error_set(e, ERROR_USAGE, "--csv needs a view that is a table");
-	return error_hint(e, "--ops, --per-process, --threads, --waits, --timeline; or --json");
+	list_tables(list, sizeof(list));
+	return error_hint(e, "%s; or --json", list);
+}
+
+/* Sorting and cutting is of tables; --raw too. */
+static int check_order(const struct command *c, struct error *e)
+{
+	const struct listing_order *o = &c->report.order;
+	const char *given = o->column ? "sort" : o->top ? "top" : c->min_share ? "min-share" :
+			    c->terminal.raw ? "raw" : NULL;
+	bool tables = false;
+
+	for (const struct view *v = views; v->help; v++)
+		tables |= command_shows(c, v) && (v->tables || !v->name);
+	if (!given || tables)
+		return 0;
+	return error_set(e, ERROR_USAGE, "--%s has no meaning without a view that is a table", given);
 }
 
 /* Options that would do nothing there. */
@@ -153,7 +190,8 @@ static int check_diff(const struct command *c, struct error *e)
 	if (!c->diff)
 		return 0;
 	if (idle_in_diff(c))
-		return error_set(e, ERROR_USAGE, "--%s has no meaning in a comparison", idle_in_diff(c));
+		return error_set(e, ERROR_USAGE, "--%s has no meaning in a comparison",
+				 idle_in_diff(c));
 	if (!c->after_count) {
 		error_set(e, ERROR_USAGE, "only one side to compare");
 		return error_hint(e, "ingero-report --diff BEFORE AFTER");
@@ -190,11 +228,14 @@ static int take_files(struct command *c, int first, int argc, char **argv, struc
 		return error_set(e, ERROR_MEMORY, "out of memory");
 	for (char *name; (name = strsep(&at, ","));) {
 		if (c->before_count == GUARD_CONDITIONS)
-			return error_set(e, ERROR_USAGE, "more than %d files before", GUARD_CONDITIONS);
-		if (*name)
-			c->before[c->before_count++] = name;
+			return error_set(e, ERROR_USAGE, "more than %d files before",
+					 GUARD_CONDITIONS);
+		if (!*name)
+			return error_set(e, ERROR_USAGE, "option \"--diff\": an empty name: \"%s\"",
+					 c->diff_before);
+		c->before[c->before_count++] = name;
 	}
-	return c->before_count ? 0 : error_set(e, ERROR_USAGE, "option \"--diff\" names no file");
+	return 0;
 }
 
 static int check(struct command *c, struct error *e)
@@ -209,6 +250,8 @@ static int check(struct command *c, struct error *e)
 		ret = check_diff(c, e);
 	if (!ret)
 		ret = check_format(c, e);
+	if (!ret && !c->diff)
+		ret = check_order(c, e);
 	memcpy(c->guard.texts, c->fail_if.values, sizeof(c->fail_if.values));
 	c->guard.count = c->fail_if.count;
 	return ret ? ret : guard_check(&c->guard, c->diff, e);

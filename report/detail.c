@@ -5,13 +5,13 @@
 #include <strings.h>
 #include "../common/options.h"
 #include "detail_private.h"
+#include "nearest.h"
 #include "parallel.h"
 #include "words.h"
 
 #define TARGETS 2
-#define MANY_BITS 8			/* where there are so many classes that 11 would take too much */
+#define MANY_BITS 8		/* where there are so many classes that 11 would take too much */
 #define QUANTILE_BYTES (48u << 20)	/* for all of them at once */
-#define NEAREST 3
 
 static const unsigned int permille[TARGETS] = { 500, 990 };
 
@@ -31,14 +31,16 @@ uint64_t detail_bin(size_t i)
 
 /* ---- percentiles */
 
-static struct quantile *quantile_of(const struct detail_builder *b, unsigned int worker, size_t place)
+static struct quantile *quantile_of(const struct detail_builder *b, unsigned int worker,
+				    size_t place)
 {
 	if (place < b->batch_first || place - b->batch_first >= b->batch_count)
 		return NULL;
 	return &b->quantiles[worker * b->batch_count + place - b->batch_first];
 }
 
-static size_t place_of(const struct detail_builder *b, enum detail_partition p, const struct detail_call *call)
+static size_t place_of(const struct detail_builder *b, enum detail_partition p,
+		       const struct detail_call *call)
 {
 	const struct class_table *t = &b->workers[0].tables[p];
 	uint32_t process;
@@ -117,7 +119,8 @@ static int one_batch(struct detail_builder *b, unsigned int bits)
 		uint64_t count = class_at(b, b->batch_first + i % b->batch_count)->n;
 
 		if (count)
-			ret = quantile_init(&b->quantiles[i], count, b->longest, permille, TARGETS, bits);
+			ret = quantile_init(&b->quantiles[i], count, b->longest, permille, TARGETS,
+					    bits);
 	}
 	while (!ret) {
 		ret = detail_each_call(b, feed_call);
@@ -202,7 +205,8 @@ static void hand_out(struct detail_builder *b)
 		d->folded[p] = atomic_load(&b->folded[p]);
 		all->tables[p].classes = NULL;
 		if (d->counts[p])
-			qsort(d->classes[p], d->counts[p], sizeof(*d->classes[p]), ordered ? by_key : by_total);
+			qsort(d->classes[p], d->counts[p], sizeof(*d->classes[p]),
+			      ordered ? by_key : by_total);
 	}
 	d->whole = all->whole;
 	memcpy(d->bins, all->bins, sizeof(d->bins));
@@ -224,7 +228,8 @@ static int load_firsts(struct detail_builder *b)
 		if (row->process == LATENCY_ALL || !row->has_first ||
 		    row->operation != b->detail->row->operation)
 			continue;
-		b->firsts[b->first_count++] = (struct detail_first){ row->process, row->first_ts, row->first };
+		b->firsts[b->first_count++] =
+			(struct detail_first){ row->process, row->first_ts, row->first };
 		b->last_first = row->first_ts > b->last_first ? row->first_ts : b->last_first;
 	}
 	return 0;
@@ -322,17 +327,6 @@ void detail_release(struct detail *d)
 
 /* ---- by name */
 
-struct near { const char *name; unsigned int distance; uint64_t calls; };
-
-static int by_distance(const void *a, const void *b)
-{
-	const struct near *x = a, *y = b;
-
-	if (x->distance != y->distance)
-		return x->distance < y->distance ? -1 : 1;
-	return x->calls != y->calls ? (x->calls > y->calls ? -1 : 1) : strcmp(x->name, y->name);
-}
-
 /* To the name as a whole, or to a part of it: that is what is often typed. */
 static unsigned int distance_to(const char *known, const char *name)
 {
@@ -351,8 +345,7 @@ static unsigned int distance_to(const char *known, const char *name)
 static int hint_nearest(const struct report *r, const char *name, bool containing, struct error *e)
 {
 	struct near *near = calloc(r->latency.row_count + 1, sizeof(*near));
-	char text[256] = "";
-	struct words w;
+	char text[256];
 	size_t n = 0;
 
 	for (size_t i = 0; near && i < r->latency.row_count; i++) {
@@ -362,13 +355,9 @@ static int hint_nearest(const struct report *r, const char *name, bool containin
 		if (row->process == LATENCY_ALL && (!containing || strcasestr(known, name)))
 			near[n++] = (struct near){ known, distance_to(known, name), row->calls };
 	}
-	if (n)
-		qsort(near, n, sizeof(*near), by_distance);
-	words_begin(&w, text, sizeof(text));
-	for (size_t i = 0; i < n && i < NEAREST; i++)
-		words_item(&w, ", ", "%s", near[i].name);
+	nearest_text(near, n, text, sizeof(text));
 	free(near);
-	return n ? error_hint(e, "one of: %s%s", text, n > NEAREST ? ", ..." : "") :
+	return n ? error_hint(e, "one of: %s", text) :
 		   error_hint(e, "there is no CUDA call in %s",
 			      select_any(&r->selection) ? "what was selected" : "the recording");
 }
@@ -404,8 +393,8 @@ static bool contains(const char *known, const char *name)
 	return strcasestr(known, name) != NULL;
 }
 
-int detail_find(const struct report *r, const char *name, const struct latency_row **row,
-		struct error *e)
+int detail_find(const struct report *r, const char *option, const char *name,
+		const struct latency_row **row, struct error *e)
 {
 	bool (*const ways[])(const char *, const char *) = { is_same, is_same_word, contains };
 	size_t n = 0;
@@ -414,7 +403,7 @@ int detail_find(const struct report *r, const char *name, const struct latency_r
 		n = matches(r, name, row, ways[i]);
 	if (n == 1 || (n && is_same((*row)->operation->name, name)))
 		return 0;
-	error_set(e, ERROR_USAGE, n ? "option \"--op-detail\": \"%s\" is in several names" :
-				      "option \"--op-detail\": \"%s\" was not called", name);
+	error_set(e, ERROR_USAGE, n ? "option \"--%s\": \"%s\" is in several names" :
+				      "option \"--%s\": \"%s\" was not called", option, name);
 	return hint_nearest(r, name, n > 0, e);
 }

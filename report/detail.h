@@ -30,7 +30,7 @@
 #define DETAIL_SLOWEST 10
 #define DETAIL_SLOWEST_MAX 1000
 #define DETAIL_CLASSES_MAX 16384	/* a partition with more is left whole, as one class */
-#define DETAIL_BINS 59			/* below 1 ns, from 1 to below 2, 2 to 5, 5 to 10, 10 to 20 ... */
+#define DETAIL_BINS 59			/* below 1 ns, 1 to below 2, 2 to 5, 5 to 10, 10 to 20 */
 
 enum detail_partition { DETAIL_THREAD, DETAIL_SIZE, DETAIL_KIND, DETAIL_STREAM, DETAIL_PARTITIONS };
 
@@ -41,11 +41,11 @@ enum detail_partition { DETAIL_THREAD, DETAIL_SIZE, DETAIL_KIND, DETAIL_STREAM, 
 #define DETAIL_KIND_OTHER 5		/* no cudaMemcpyKind */
 #define DETAIL_STREAM_DEFAULT 0
 #define DETAIL_STREAM_LEGACY 1		/* cudaStreamLegacy */
-#define DETAIL_STREAM_THREAD 2		/* cudaStreamPerThread, or the default one of _ptsz functions */
+#define DETAIL_STREAM_THREAD 2		/* cudaStreamPerThread, or the default of _ptsz functions */
 
 struct detail_class {
 	uint32_t process;		/* thread, stream; TASKS_UNKNOWN elsewhere */
-	uint64_t key;			/* place of the thread in tasks, size, cudaMemcpyKind, handle */
+	uint64_t key;			/* place of thread in tasks, size, cudaMemcpyKind, handle */
 	uint64_t calls, failed, nested, good, n;
 	uint64_t total, inside, bytes;
 	uint64_t p50, p99, max;		/* 0 where n is */
@@ -61,11 +61,12 @@ struct detail_call {
 struct detail {
 	const struct latency_row *row;	/* of the report: all processes */
 	struct detail_class whole;	/* without percentiles, which are in row */
-	/* Threads and streams with most total time first, then most calls; sizes and kinds in their order. */
+	/* Threads and streams: most total time first, then most calls; sizes, kinds: in order. */
 	struct detail_class *classes[DETAIL_PARTITIONS]; size_t counts[DETAIL_PARTITIONS];
 	bool folded[DETAIL_PARTITIONS];	/* more than DETAIL_CLASSES_MAX: left whole, key 0 */
 	uint64_t bins[DETAIL_BINS];
-	struct detail_call *slowest; size_t slowest_count;	/* longest first; failed and first ones too */
+	/* Longest first; failed and first ones too. */
+	struct detail_call *slowest; size_t slowest_count;
 	struct call_account *accounts;	/* of these */
 };
 
@@ -74,11 +75,12 @@ uint64_t detail_bin(size_t i);
 
 /*
  * The operation called name, exactly, or else but for case, or else the only one that contains it:
- * its row over all processes. ERROR_USAGE when there is none, with the nearest names as a hint.
+ * its row over all processes. option: whose argument name is. ERROR_USAGE when there is none, with the nearest names as a hint.
  */
-int detail_find(const struct report *r, const char *name, const struct latency_row **row,
-		struct error *e);
+int detail_find(const struct report *r, const char *option, const char *name,
+		const struct latency_row **row, struct error *e);
 /* slowest: how many calls, DETAIL_SLOWEST_MAX at most. ERROR_MEMORY; release in either case. */
-int detail_load(struct detail *d, struct report *r, const struct latency_row *row, uint64_t slowest);
+int detail_load(struct detail *d, struct report *r, const struct latency_row *row,
+		uint64_t slowest);
 void detail_release(struct detail *d);
 #endif

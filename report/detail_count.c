@@ -185,8 +185,9 @@ static int one_block(void *context, unsigned int worker, size_t job)
 	return ret;
 }
 
-int detail_each_call(struct detail_builder *b, int (*visit)(struct detail_builder *b, unsigned int worker,
-							    const struct detail_call *call))
+int detail_each_call(struct detail_builder *b,
+		     int (*visit)(struct detail_builder *b, unsigned int worker,
+				  const struct detail_call *call))
 {
 	b->visit = visit;
 	return parallel_run(b->report->recording.blocks[TABLE_call].count, one_block, b);
@@ -251,7 +252,8 @@ static int by_duration(const void *left, const void *right)
 	return a->code < b->code ? -1 : a->code > b->code;
 }
 
-static void note_slow(const struct detail_builder *b, struct detail_worker *w, const struct detail_call *call)
+static void note_slow(const struct detail_builder *b, struct detail_worker *w,
+		      const struct detail_call *call)
 {
 	size_t i = w->slowest_count;
 
@@ -305,7 +307,8 @@ static struct detail_first *first_of(const struct detail_builder *b, const struc
 }
 
 /* What could be the first one is held back until the last of them is known. */
-static int count_or_hold(struct detail_builder *b, unsigned int worker, const struct detail_call *call)
+static int count_or_hold(struct detail_builder *b, unsigned int worker,
+			 const struct detail_call *call)
 {
 	const struct detail_first *f = first_of(b, call);
 	struct detail_call *held = f ? &b->workers[worker].firsts[f - b->firsts] : NULL;

@@ -35,7 +35,8 @@ struct detail_builder {
 	struct detail_first *firsts; size_t first_count;	/* by process */
 	uint64_t last_first;		/* no first call begins later */
 	size_t slowest;
-	struct detail_worker *workers; unsigned int worker_count;	/* after detail_count() 0 has all */
+	/* After detail_count() worker 0 has all. */
+	struct detail_worker *workers; unsigned int worker_count;
 	atomic_bool folded[DETAIL_PARTITIONS];
 	int (*visit)(struct detail_builder *b, unsigned int worker, const struct detail_call *call);
 	/* Classes of all partitions one after the other; a quantile each per worker. */
@@ -46,9 +47,10 @@ struct detail_builder {
 
 /* Fill in everything of worker 0 but percentiles. ERROR_MEMORY. */
 int detail_count(struct detail_builder *b);
-/* Go through the calls of the operation that count, side by side. ERROR_MEMORY, or what visit() returned. */
-int detail_each_call(struct detail_builder *b, int (*visit)(struct detail_builder *b, unsigned int worker,
-							    const struct detail_call *call));
+/* Go through its calls that count, side by side. ERROR_MEMORY, or what visit() returned. */
+int detail_each_call(struct detail_builder *b,
+		     int (*visit)(struct detail_builder *b, unsigned int worker,
+				  const struct detail_call *call));
 /* The class a call is in, as (process, key). */
 uint64_t detail_key(const struct detail_builder *b, enum detail_partition p,
 		    const struct detail_call *call, uint32_t *process);

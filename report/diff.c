@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "diff_private.h"
 
 /* Summaries of all files named, the same file once. */
 struct loaded { struct diff_run *runs; struct stat *files; size_t count; };
 
-static const struct diff_run *load(struct loaded *l, const char *path, const struct select_options *options,
-				   struct error *e)
+static const struct diff_run *load(struct loaded *l, const char *path,
+				   const struct select_options *options, struct error *e)
 {
 	struct stat file = { 0 };
 
@@ -23,16 +22,16 @@ static const struct diff_run *load(struct loaded *l, const char *path, const str
 	return &l->runs[l->count - 1];
 }
 
-static void fill_side(struct diff_side *side, const char *const *paths, const struct diff_run *const *runs,
-		      size_t count)
+static void fill_side(struct diff_side *side, const struct diff_run *const *runs)
 {
-	side->paths = paths;
-	side->runs = count;
+	size_t count = side->runs;
+
 	side->complete = true;
 	for (size_t i = 0; i < count; i++) {
 		side->span += diff_span(runs[i]);
 		side->calls += (double)runs[i]->calls;
-		side->others += (double)runs[i]->outside_running / (diff_span(runs[i]) + 1) / (double)count;
+		side->others +=
+			(double)runs[i]->outside_running / (diff_span(runs[i]) + 1) / (double)count;
 		side->complete &= runs[i]->complete;
 		side->lossy |= runs[i]->calls_lossy || runs[i]->switches_lossy;
 	}
@@ -55,15 +54,39 @@ static int compare(struct diff *d, const struct diff_input *in)
 }
 
 /* Load both sides; the error is set where it happened. */
-static int load_all(struct loaded *l, struct diff_input *in, const char *const *const paths[2],
+static int load_all(struct loaded *l, struct diff_input *in, const struct diff *d,
 		    const struct select_options *options, struct error *e)
 {
 	for (unsigned int k = 0; k < 2; k++)
 		for (size_t i = 0; i < in->counts[k]; i++) {
-			in->runs[k][i] = load(l, paths[k][i], options, e);
+			in->runs[k][i] = load(l, d->sides[k].paths[i], options, e);
 			if (!in->runs[k][i])
 				return e->code;
 		}
+	return 0;
+}
+
+/* A recording given twice says nothing of what lies between runs: it counts once. */
+static bool given_before(const char *const *paths, size_t i)
+{
+	struct stat a, b;
+
+	if (stat(paths[i], &a))
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (!stat(paths[k], &b) && a.st_ino == b.st_ino && a.st_dev == b.st_dev)
+			return true;
+	return false;
+}
+
+static int take_paths(struct diff_side *side, const char *const *paths, size_t count)
+{
+	side->paths = calloc(count, sizeof(*side->paths));
+	if (!side->paths)
+		return ERROR_MEMORY;
+	for (size_t i = 0; i < count; i++)
+		if (!given_before(paths, i))
+			side->paths[side->runs++] = paths[i];
 	return 0;
 }
 
@@ -71,7 +94,6 @@ int diff_load(struct diff **out, const char *const *before, size_t before_count,
 	      const char *const *after, size_t after_count, const struct select_options *options,
 	      struct error *e)
 {
-	const char *const *const paths[2] = { before, after };
 	size_t count = before_count + after_count;
 	struct diff_input *in = calloc(1, sizeof(*in));
 	struct loaded l = { calloc(count, sizeof(*l.runs)), calloc(count, sizeof(*l.files)), 0 };
@@ -82,14 +104,17 @@ int diff_load(struct diff **out, const char *const *before, size_t before_count,
 		ret = error_set(e, ERROR_USAGE, "more than %d recordings a side", DIFF_RUNS_MAX);
 	else if (!in || !l.runs || !l.files || !d)
 		ret = error_set(e, ERROR_MEMORY, "out of memory");
+	if (!ret && (take_paths(&d->sides[0], before, before_count) ||
+		     take_paths(&d->sides[1], after, after_count)))
+		ret = error_set(e, ERROR_MEMORY, "out of memory");
 	if (!ret) {
-		in->counts[0] = before_count;
-		in->counts[1] = after_count;
-		ret = load_all(&l, in, paths, options, e);
+		in->counts[0] = d->sides[0].runs;
+		in->counts[1] = d->sides[1].runs;
+		ret = load_all(&l, in, d, options, e);
 	}
 	if (!ret) {
-		fill_side(&d->sides[0], before, in->runs[0], before_count);
-		fill_side(&d->sides[1], after, in->runs[1], after_count);
+		fill_side(&d->sides[0], in->runs[0]);
+		fill_side(&d->sides[1], in->runs[1]);
 		ret = compare(d, in);
 		if (ret)
 			error_set(e, ret, "out of memory");
@@ -106,21 +131,10 @@ void diff_release(struct diff *d)
 {
 	if (!d)
 		return;
+	free(d->sides[0].paths);
+	free(d->sides[1].paths);
 	free(d->differences);
 	free(d->changes);
 	free(d->parts);
 	free(d);
-}
-
-bool diff_find(const struct diff *d, const char *metric, const char *subject, struct diff_change *out)
-{
-	for (size_t i = 0; i < d->change_count; i++) {
-		const struct diff_change *c = &d->changes[i];
-
-		if (strcmp(c->metric, metric) || (subject && *subject && strcmp(c->subject, subject)))
-			continue;
-		*out = *c;
-		return true;
-	}
-	return false;
 }

@@ -17,8 +17,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "../common/error.h"
-#include "json.h"
-#include "page.h"
 #include "select.h"
 
 #define DIFF_SUBJECT 128
@@ -40,12 +38,13 @@ struct diff_change {
 	const char *title;		/* in text: "calls/s" */
 	enum diff_unit unit;
 	char subject[DIFF_SUBJECT];	/* an operation, "main", "workers", "helpers", a chain */
+	char name[DIFF_SUBJECT];	/* the same in text: with names of this machine and moment */
 	double before, after;		/* 0 where it did not occur */
 	double ratio;			/* after / before; not known where before is 0 */
 	/* Of the ratio: an infinite high is none; not known where nothing is claimed. */
 	bool interval_known;
 	double low, high;
-	double floor;			/* a ratio of at least this, or at most 1 / this, is a change */
+	double floor;			/* a change is at least this ratio, or at most 1 / this */
 	double floor_absolute;		/* what the rarer figure is taken for at the least */
 	double p;			/* two-sided, before Holm's correction */
 	bool significant;
@@ -60,7 +59,7 @@ struct diff_difference { char what[DIFF_SUBJECT], before[DIFF_WHY], after[DIFF_W
 struct diff_part { char place[DIFF_SUBJECT], what[DIFF_SUBJECT]; double before, after; };
 
 struct diff_side {
-	const char *const *paths;
+	const char **paths;		/* each recording once; the array belongs to diff */
 	size_t runs;
 	double span, calls;		/* ns and calls of the steady parts together */
 	double others;			/* CPUs that processes outside the tree used, on average */
@@ -81,9 +80,10 @@ struct diff {
 	char load[2][DIFF_SUBJECT];	/* CPUs used by others, where that differs; else "" */
 	char verdict[1024];
 };
-/* Compare. One recording that cannot be read is an error. paths must stay. Release in either case. */
-int diff_load(struct diff **d, const char *const *before, size_t before_count, const char *const *after,
-	      size_t after_count, const struct select_options *options, struct error *e);
+/* One recording that cannot be read is an error. paths must stay. Release in either case. */
+int diff_load(struct diff **d, const char *const *before, size_t before_count,
+	      const char *const *after, size_t after_count, const struct select_options *options,
+	      struct error *e);
 void diff_release(struct diff *d);
 
 #define DIFF_NUMBER 48		/* figures and ratios as text: three digits, with their unit */
@@ -91,10 +91,4 @@ const char *diff_number(char buf[DIFF_NUMBER], enum diff_unit unit, double value
 const char *diff_times(char buf[DIFF_NUMBER], double ratio);
 /* "+1.20 ms" */
 const char *diff_signed_ns(char buf[DIFF_NUMBER], double ns);
-
-/* The comparison of a figure; false where there is none. subject "" or NULL: the metric's first. */
-bool diff_find(const struct diff *d, const char *metric, const char *subject, struct diff_change *out);
-
-void view_diff(const struct diff *d, const struct page *out);
-void view_json_diff(const struct diff *d, struct json *j);	/* adds key "diff" */
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "advice.h"
 #include "array.h"
 #include "blame.h"
 #include "chain_text.h"
@@ -19,9 +20,10 @@
 #include "windows_private.h"
 
 #define PACERS_MAX 8			/* of the mains with most calls */
-#define SLOWEST_MIN 100			/* calls of which the slowest hundredth are looked at alone */
+#define SLOWEST_MIN 100			/* calls, of which the slowest hundredth stand apart */
 
-struct pacer { uint32_t process, thread; uint64_t first; };	/* first: start of its first call in later spans */
+/* first: start of its first call in later spans. */
+struct pacer { uint32_t process, thread; uint64_t first; };
 
 struct loader {
 	struct diff_run *run;
@@ -29,13 +31,14 @@ struct loader {
 	struct pacer pacers[PACERS_MAX]; size_t pacer_count;
 	uint32_t *place;		/* by operation: among those called */
 	uint32_t *called; size_t called_count;	/* operations; the last one DIFF_BETWEEN */
-	struct windows found;		/* slow calls, gaps and idle stretches, as chains have them */
+	struct windows found;		/* slow calls, gaps, idle stretches, as chains have them */
 	struct windows own;		/* groups of what is taken apart */
 	struct window_calls calls;
 	struct timeline timeline;
 	struct blame blame;
 	struct window *list; size_t list_count, list_capacity;
 	uint64_t *wanted;		/* groups of found */
+	uint64_t (*cells)[DIFF_CELLS];	/* what each chain lost; the small ones after the others */
 };
 
 /* --- names that mean the same in another recording */
@@ -68,23 +71,26 @@ static const char *who(const struct report *r, uint32_t process, uint32_t thread
 	return buf;
 }
 
-static void name_chain(const struct report *r, const struct chain *c, char label[2 * DIFF_LABEL])
+/* A class of lost time, and whose doing it was where that is somebody else. */
+static void name_cause(const struct report *r, const struct chain *c, const struct cause *cause,
+		       char label[2 * DIFF_LABEL])
 {
-	const struct cause *cause = chain_cause(c, c->verdict);
+	const struct process *p = &r->tasks.processes[cause->process];
 	char name[DIFF_LABEL] = "";
 
 	/* Who it is outside the tree is of this machine and moment. */
-	if (cause && cause->process != TASKS_UNKNOWN && !r->tasks.processes[cause->process].in_tree &&
-	    c->verdict != CAUSE_CPU_QUOTA)
-		snprintf(name, sizeof(name), "others outside the tree");
-	else if (cause && cause->process != c->process && c->verdict != CAUSE_CPU_QUOTA)
-		who(r, cause->process, TASKS_NONE, TASKS_NONE, name);
-	snprintf(label, 2 * DIFF_LABEL, "%s%s%s%s", c->harmless ? "harmless: " : "",
-		 c->verdict ? chain_class(c->verdict) : "lost time without one cause", name[0] ? ": " : "",
+	if (cause->kind != CAUSE_CPU_QUOTA && cause->process != TASKS_UNKNOWN &&
+	    cause->process != c->process) {
+		if (p->in_tree || p->recorder || p->kernel)
+			who(r, cause->process, TASKS_NONE, TASKS_NONE, name);
+		else
+			snprintf(name, sizeof(name), "others outside the tree");
+	}
+	snprintf(label, 2 * DIFF_LABEL, "%s%s%s", chain_class(cause->kind), name[0] ? ": " : "",
 		 name);
 }
 
-/* --- chains */
+/* --- lost time, by class */
 
 static struct diff_chain *chain_slot(struct diff_run *run, const char *label)
 {
@@ -95,42 +101,71 @@ static struct diff_chain *chain_slot(struct diff_run *run, const char *label)
 	return &run->chains[run->chain_count++];
 }
 
-/* Chains of several mains that say the same are one. */
-static int add_chain(struct diff_run *run, const struct report *r, const struct chain *c)
+/* What is told of the class: of the chain in which most of it was lost. */
+static int describe_slot(struct diff_chain *to, const struct report *r, const struct chain *c,
+			 const struct cause *cause)
 {
-	char label[2 * DIFF_LABEL], text[CHAIN_LINE];
-	struct diff_chain *to;
+	const struct process *p = &r->tasks.processes[cause->process];
+	char text[CHAIN_LINE];
+	struct advice advice;
 
-	if (c->harmless)
+	if (cause->ns <= to->most)
 		return 0;
-	name_chain(r, c, label);
-	to = chain_slot(run, label);
-	to->lost += c->lost;
-	to->span += c->span;
-	if (c->severity > to->severity)
-		to->severity = c->severity;
-	if (!to->headline)
-		to->headline = strdup(chain_headline(r, c, text, sizeof(text)));
-	return to->headline ? 0 : ERROR_MEMORY;
+	to->most = cause->ns;
+	if (cause->process != TASKS_UNKNOWN && !p->in_tree)
+		fmt_text(to->outsider, sizeof(to->outsider), p->name, 24);
+	free(to->why);
+	advice_give(&advice, r, c);
+	to->why = strdup(c->verdict == cause->kind ? advice.cause :
+						     chain_headline(r, c, text, sizeof(text)));
+	return to->why ? 0 : ERROR_MEMORY;
+}
+
+/* The chain's lost time by cell, each cause with its share of it. */
+static int add_chain(struct loader *l, const struct chain *c, const uint64_t cells[DIFF_CELLS])
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < c->cause_count && !c->harmless && !ret; i++) {
+		char label[2 * DIFF_LABEL];
+		struct diff_chain *to;
+
+		name_cause(l->report, c, &c->causes[i], label);
+		to = chain_slot(l->run, label);
+		to->lost += c->causes[i].ns;
+		for (size_t k = 0; k < DIFF_CELLS; k++)
+			to->cell_lost[k] += (uint64_t)((unsigned __int128)cells[k] *
+						       c->causes[i].ns / c->lost);
+		ret = describe_slot(to, l->report, c, &c->causes[i]);
+	}
+	return ret;
+}
+
+static const struct chain *chain_at(const struct chains *c, size_t i)
+{
+	return i < c->count ? &c->chains[i] : &c->small[i - c->count];
 }
 
 static int add_chains(struct loader *l)
 {
 	const struct chains *c = &l->report->chains;
+	size_t causes = 1;
 	int ret = 0;
 
-	l->run->chains = calloc(c->count + c->small_count + 1, sizeof(*l->run->chains));
+	for (size_t i = 0; i < c->count + c->small_count; i++)
+		causes += chain_at(c, i)->cause_count;
+	l->run->chains = calloc(causes, sizeof(*l->run->chains));
 	if (!l->run->chains)
 		return ERROR_MEMORY;
-	for (size_t i = 0; i < c->count && !ret; i++)
-		ret = add_chain(l->run, l->report, &c->chains[i]);
-	for (size_t i = 0; i < c->small_count && !ret; i++)
-		ret = add_chain(l->run, l->report, &c->small[i]);
+	for (size_t i = 0; i < c->count + c->small_count && !ret; i++)
+		if (chain_at(c, i)->lost)
+			ret = add_chain(l, chain_at(c, i), l->cells[i]);
 	return ret;
 }
 
 /* The effect of a list that is group g of windows.h, and its chain. */
-static const struct effect *effect_in(const struct chain *list, size_t count, uint32_t g, const struct chain **chain)
+static const struct effect *effect_in(const struct chain *list, size_t count, uint32_t g,
+				      const struct chain **chain)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < list[i].effect_count && !list[i].harmless; k++)
@@ -141,14 +176,15 @@ static const struct effect *effect_in(const struct chain *list, size_t count, ui
 	return NULL;
 }
 
-static const struct effect *effect_of(const struct report *r, uint32_t g, const struct chain **chain)
+static const struct effect *effect_of(const struct report *r, uint32_t g,
+				      const struct chain **chain)
 {
 	const struct effect *e = effect_in(r->chains.chains, r->chains.count, g, chain);
 
 	return e ? e : effect_in(r->chains.small, r->chains.small_count, g, chain);
 }
 
-/* What a slow window lost, in the cells it lost it in; scaled to what its chain has of its group. */
+/* What a slow window lost, in the cells it lost it in; scaled to its chain's part of its group. */
 static void add_lost(struct loader *l, const struct window *w)
 {
 	const struct window_group *g = &l->found.groups[w->group];
@@ -156,8 +192,8 @@ static void add_lost(struct loader *l, const struct window *w)
 	const struct effect *e = effect_of(l->report, w->group, &chain);
 	uint64_t start = w->start, end = w->end;
 	uint64_t before[DIFF_CELLS] = { 0 };
-	struct diff_chain *to;
-	char label[2 * DIFF_LABEL];
+	const struct chains *all = &l->report->chains;
+	uint64_t *to;
 
 	if (g->kind == EFFECT_STARVATION)
 		diff_spread(l->run, l->run->starved, start, end);
@@ -165,12 +201,13 @@ static void add_lost(struct loader *l, const struct window *w)
 		return;
 	if (g->kind != EFFECT_STARVATION)
 		start = end - start > g->p50 ? start + g->p50 : end;
-	name_chain(l->report, chain, label);
-	to = chain_slot(l->run, label);
+	to = l->cells[chain >= all->chains && chain < all->chains + all->count ?
+		      (size_t)(chain - all->chains) : all->count + (size_t)(chain - all->small)];
 	diff_spread(l->run, before, start, end);
 	for (size_t i = 0; i < DIFF_CELLS; i++)
 		if (before[i])
-			to->cell_lost[i] += (uint64_t)((unsigned __int128)before[i] * e->lost / g->lost);
+			to[i] +=
+				(uint64_t)((unsigned __int128)before[i] * e->lost / g->lost);
 }
 
 static int choose_groups(struct loader *l)
@@ -205,7 +242,8 @@ static uint32_t pacing_thread(const struct loader *l, uint32_t process)
 	const struct tasks *t = &l->report->tasks;
 	uint32_t best = TASKS_NONE;
 
-	for (uint32_t i = t->processes[process].first_thread; i != TASKS_NONE; i = t->threads[i].next) {
+	for (uint32_t i = t->processes[process].first_thread; i != TASKS_NONE;
+	     i = t->threads[i].next) {
 		const uint64_t *calls = l->run->thread_calls, *waits = l->run->thread_waits;
 
 		if (calls[i] && (best == TASKS_NONE || waits[i] > waits[best] ||
@@ -269,8 +307,10 @@ static int make_groups(struct loader *l)
 		bool call = i != DIFF_BETWEEN;
 
 		l->own.groups[g] = (struct window_group){
-			.kind = call ? EFFECT_SLOW_CALL : EFFECT_GAP, .thread = p->thread, .process = p->process,
-			.operation = call && i < r->operation_count ? &r->operations[i] : &l->report->latency.unnamed,
+			.kind = call ? EFFECT_SLOW_CALL : EFFECT_GAP,
+			.thread = p->thread, .process = p->process,
+			.operation = call && i < r->operation_count ? &r->operations[i] :
+								      &l->report->latency.unnamed,
 			.synchronising = call && run->operations[i].waits,
 		};
 	}
@@ -283,15 +323,15 @@ static int open_blame(struct loader *l)
 	int ret = timeline_open(&l->timeline, &r->recording, &r->tasks, &r->procs);
 
 	l->blame = (struct blame){
-		.timeline = &l->timeline, .tasks = &r->tasks, .procs = &r->procs, .roles = &r->roles,
-		.windows = &l->own,
+		.timeline = &l->timeline, .tasks = &r->tasks, .procs = &r->procs,
+		.roles = &r->roles, .windows = &l->own,
 	};
 	return ret ? ret : blame_open(&l->blame);
 }
 
 /* The part of [start, end) in the span and the steady part. */
-static int add_window(struct loader *l, const struct window_span *span, uint32_t group, uint64_t start,
-		      uint64_t end)
+static int add_window(struct loader *l, const struct window_span *span, uint32_t group,
+		      uint64_t start, uint64_t end)
 {
 	uint64_t from = start > l->run->start ? start : l->run->start;
 	uint64_t to = end < l->run->end ? end : l->run->end;
@@ -325,9 +365,11 @@ static int add_call(struct loader *l, const struct window_span *span, size_t pac
 	if (!diff_steady(l->run, c->end) || !(c->traits & CALL_GOOD) || (c->traits & CALL_FIRST))
 		return ret;
 	if (!ret && c->end - c->start <= o->percentile[0])
-		ret = add_window(l, span, group_of(l, pacer, place, DIFF_USUAL_CALLS), c->start, c->end);
+		ret = add_window(l, span, group_of(l, pacer, place, DIFF_USUAL_CALLS), c->start,
+				 c->end);
 	if (!ret && o->n >= SLOWEST_MIN && c->end - c->start >= o->percentile[2])
-		ret = add_window(l, span, group_of(l, pacer, place, DIFF_SLOWEST_CALLS), c->start, c->end);
+		ret = add_window(l, span, group_of(l, pacer, place, DIFF_SLOWEST_CALLS), c->start,
+				 c->end);
 	return ret;
 }
 
@@ -465,12 +507,14 @@ int diff_account_load(struct diff_run *run, struct report *r)
 	struct loader l = { .run = run, .report = r };
 	int ret = windows_open(&l.found, &r->recording, &r->tasks, &r->latency);
 
+	run->cannot_tell = r->chains.cannot_count > 0;
+	l.cells = calloc(r->chains.count + r->chains.small_count + 1, sizeof(*l.cells));
 	if (!ret)
-		ret = add_chains(&l);
-	if (!ret)
-		ret = choose_groups(&l);
+		ret = l.cells ? choose_groups(&l) : ERROR_MEMORY;
 	for (size_t s = 0; s < l.found.span_count && !ret; s++)
 		ret = lost_of_span(&l, s);
+	if (!ret)
+		ret = add_chains(&l);
 	note_starvation(&l);
 	find_pacers(&l);
 	if (!ret)
@@ -488,5 +532,6 @@ int diff_account_load(struct diff_run *run, struct report *r)
 	free(l.called);
 	free(l.list);
 	free(l.wanted);
+	free(l.cells);
 	return ret;
 }

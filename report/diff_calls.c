@@ -53,8 +53,8 @@ static int by_start(const void *a, const void *b)
 static uint32_t place_of(const struct loader *l, uint64_t id)
 {
 	const struct recording *r = &l->report->recording;
-	const struct operation *o = id && id <= r->operation_count && r->operations[id - 1].id == id ?
-				    &r->operations[id - 1] : recording_operation(r, id);
+	bool in_place = id && id <= r->operation_count && r->operations[id - 1].id == id;
+	const struct operation *o = in_place ? &r->operations[id - 1] : recording_operation(r, id);
 
 	return (uint32_t)(o ? (size_t)(o - r->operations) : r->operation_count);
 }
@@ -102,7 +102,8 @@ static bool is_first(const struct loader *l, uint64_t start, uint64_t duration, 
 }
 
 /* False for a row that does not count. */
-static bool read_call(const struct loader *l, const struct columns *rows, uint32_t i, struct call *c)
+static bool read_call(const struct loader *l, const struct columns *rows, uint32_t i,
+		      struct call *c)
 {
 	const struct report *r = l->report;
 	uint64_t flags = rows->col[COL_call_flags][i], id = rows->col[COL_call_operation][i];
@@ -122,7 +123,8 @@ static bool read_call(const struct loader *l, const struct columns *rows, uint32
 	c->depth = (uint32_t)rows->col[COL_call_depth][i];
 	c->bytes = flags & CALL_FLAG_BYTES ? rows->col[COL_call_bytes][i] : 0;
 	c->operation = place_of(l, id);
-	c->good = calls_good(recording_operation(&r->recording, id), (int64_t)rows->col[COL_call_code][i]);
+	c->good = calls_good(recording_operation(&r->recording, id),
+			     (int64_t)rows->col[COL_call_code][i]);
 	c->first = c->good && is_first(l, c->ts - c->duration, c->duration,
 				       r->tasks.threads[thread].process, c->operation);
 	return true;
@@ -142,7 +144,8 @@ static int one_block(void *context, unsigned int worker, size_t job)
 	return ret;
 }
 
-static int pass(struct loader *l, void (*visit)(struct loader *l, struct worker *w, const struct call *c))
+static int pass(struct loader *l,
+		void (*visit)(struct loader *l, struct worker *w, const struct call *c))
 {
 	l->visit = visit;
 	return parallel_run(l->report->recording.blocks[TABLE_call].count, one_block, l);
@@ -154,7 +157,8 @@ static void visit_steady(struct loader *l, struct worker *w, const struct call *
 {
 	const struct recording *r = &l->report->recording;
 	uint64_t ts = c->ts > r->start ? c->ts - r->start : 0;
-	unsigned __int128 cell = (unsigned __int128)ts * STEADY_CELLS / (r->end - r->start + 1);
+	unsigned __int128 cell = (unsigned __int128)ts * STEADY_CELLS /
+				 ((unsigned __int128)(r->end - r->start) + 1);
 
 	if (!c->depth) {
 		w->steady[cell < STEADY_CELLS ? (size_t)cell : STEADY_CELLS - 1]++;
@@ -165,7 +169,8 @@ static void visit_steady(struct loader *l, struct worker *w, const struct call *
 
 static uint64_t steady_start(const struct recording *r, size_t cell)
 {
-	return r->start + (uint64_t)((unsigned __int128)(r->end - r->start + 1) * cell / STEADY_CELLS);
+	return r->start +
+	       (uint64_t)(((unsigned __int128)(r->end - r->start) + 1) * cell / STEADY_CELLS);
 }
 
 static void find_steady(struct loader *l)
@@ -288,8 +293,8 @@ static int begin_quantiles(struct loader *l)
 			const struct diff_operation *o = &l->run->operations[i];
 
 			if (o->n)
-				ret = quantile_init(&l->workers[w].quantiles[i], o->n, o->max, permille,
-						    DIFF_PERCENTILES, QUANTILE_BITS);
+				ret = quantile_init(&l->workers[w].quantiles[i], o->n, o->max,
+						    permille, DIFF_PERCENTILES, QUANTILE_BITS);
 		}
 	return ret;
 }

@@ -52,7 +52,8 @@ const struct diff_operation *diff_operation(const struct diff_run *run, const ch
 
 struct candidate { const struct diff_operation *operation; double change, total; };
 
-static double calls_a_second(const struct diff_input *in, unsigned int side, const char *name, double *calls)
+static double calls_a_second(const struct diff_input *in, unsigned int side, const char *name,
+			     double *calls)
 {
 	double sum = 0, span = 0;
 
@@ -79,17 +80,22 @@ static int by_change(const void *a, const void *b)
 static size_t find_candidates(const struct diff_input *in, struct candidate *list)
 {
 	const struct diff_run *first = in->runs[0][0];
+	bool top = false;		/* there are operations that are not only nested */
 	size_t n = 0;
 
+	for (size_t i = 0; i < first->operation_count; i++)
+		top |= first->operations[i].total > 0;
 	for (size_t i = 0; i < first->operation_count; i++) {
 		const struct diff_operation *o = &first->operations[i];
 		double before, after, calls[2];
 
 		before = calls_a_second(in, 0, o->name, &calls[0]);
 		after = calls_a_second(in, 1, o->name, &calls[1]);
-		if (calls[0] < STEP_CALLS_MIN || calls[1] < STEP_CALLS_MIN || !*o->name)
+		if (calls[0] < STEP_CALLS_MIN || calls[1] < STEP_CALLS_MIN || !*o->name ||
+		    (top && !o->total))
 			continue;
-		list[n++] = (struct candidate){ o, diff_log(after) - diff_log(before), (double)o->total };
+		list[n++] = (struct candidate){ o, diff_log(after) - diff_log(before),
+						(double)o->total };
 	}
 	if (n)
 		qsort(list, n, sizeof(*list), by_change);
@@ -99,7 +105,8 @@ static size_t find_candidates(const struct diff_input *in, struct candidate *lis
 /* The better reference: it waits for the device, it agrees with most, it takes more time. */
 static bool better(const struct candidate *a, const struct candidate *b, double most)
 {
-	bool agrees = fabs(a->change - most) <= STEP_AGREES, agreed = fabs(b->change - most) <= STEP_AGREES;
+	bool agrees = fabs(a->change - most) <= STEP_AGREES,
+	     agreed = fabs(b->change - most) <= STEP_AGREES;
 
 	if (agrees != agreed)
 		return agrees;
@@ -133,7 +140,8 @@ int diff_find_step(struct diff *d, const struct diff_input *in)
 static void set_time(const struct diff_run *run, struct diff_figure *f, double factor)
 {
 	for (size_t i = 0; i < DIFF_CELLS; i++)
-		f->den[i] = (double)(diff_cell_start(run, i + 1) - diff_cell_start(run, i)) * factor;
+		f->den[i] =
+			(double)(diff_cell_start(run, i + 1) - diff_cell_start(run, i)) * factor;
 }
 
 static void set_counts(double *to, const uint32_t *from)
@@ -192,7 +200,8 @@ static bool percentile_figure(const struct diff_operation *o, unsigned int k, st
 static bool operation_figure(const struct diff_run *run, const char *step, const struct subject *s,
 			     struct diff_figure *f)
 {
-	const struct diff_operation *o = diff_operation(run, s->name), *of = diff_operation(run, step);
+	const struct diff_operation *o = diff_operation(run, s->name),
+				    *of = diff_operation(run, step);
 
 	if (s->metric >= METRIC_P50 && s->metric <= METRIC_P99)
 		return o && percentile_figure(o, s->metric - METRIC_P50, f);
@@ -263,8 +272,8 @@ static bool lost_figure(const struct diff_run *run, const struct subject *s, str
 	return finish(f);
 }
 
-static bool make_figure(const struct comparer *c, const struct diff_run *run, const struct subject *s,
-			struct diff_figure *f)
+static bool make_figure(const struct comparer *c, const struct diff_run *run,
+			const struct subject *s, struct diff_figure *f)
 {
 	memset(f, 0, sizeof(*f));
 	switch (diff_metrics[s->metric].section) {
@@ -280,7 +289,8 @@ static bool make_figure(const struct comparer *c, const struct diff_run *run, co
 
 /* --- one comparison */
 
-static struct diff_estimate side(const struct comparer *c, const struct pending *p, unsigned int which)
+static struct diff_estimate side(const struct comparer *c, const struct pending *p,
+				 unsigned int which)
 {
 	const struct diff_change *change = &c->d->changes[p->change];
 	double prior = 0;
@@ -288,7 +298,8 @@ static struct diff_estimate side(const struct comparer *c, const struct pending 
 	for (size_t i = 0; i < METRIC_LIMIT; i++)
 		if (diff_metrics[i].name == change->metric)
 			prior = diff_metrics[i].between;
-	return (struct diff_estimate){ p->figures + (which ? c->in->counts[0] : 0), c->in->counts[which], prior };
+	return (struct diff_estimate){ p->figures + (which ? c->in->counts[0] : 0),
+				       c->in->counts[which], prior };
 }
 
 static bool enough(const struct subject *s, const struct diff_estimate *e)
@@ -311,10 +322,13 @@ static bool lossy(const struct comparer *c, const struct subject *s)
 	for (unsigned int k = 0; k < 2; k++)
 		for (size_t i = 0; i < c->in->counts[k]; i++) {
 			const struct diff_run *run = c->in->runs[k][i];
-			bool calls = section != DIFF_ROLES || s->metric == METRIC_SWITCHES_PER_CALL ||
+			bool calls = section != DIFF_ROLES ||
+				     s->metric == METRIC_SWITCHES_PER_CALL ||
 				     s->metric == METRIC_PAGES_PER_CALL;
 
-			if ((calls && run->calls_lossy) || (section == DIFF_ROLES && run->switches_lossy))
+			if ((calls && run->calls_lossy) ||
+			    (section == DIFF_CHAINS && run->cannot_tell) ||
+			    (section == DIFF_ROLES && run->switches_lossy))
 				return true;
 		}
 	return false;
@@ -327,14 +341,18 @@ static double share_of(const struct comparer *c, unsigned int which)
 
 	for (unsigned int k = 0; k < 2; k++)
 		for (size_t i = 0; i < c->in->counts[k]; i++) {
-			const struct diff_operation *o = diff_operation(c->in->runs[k][i], c->d->step);
+			const struct diff_operation *o =
+				diff_operation(c->in->runs[k][i], c->d->step);
 
-			sums[k] += *c->d->step ? (o ? (double)o->calls : 0) : diff_span(c->in->runs[k][i]);
+			if (!*c->d->step)
+				sums[k] += diff_span(c->in->runs[k][i]);
+			else if (o)
+				sums[k] += (double)o->calls;
 		}
 	return sums[which] / (sums[0] + sums[1]);
 }
 
-/* Blocks with the operation, independent of each other: their length is that of its calls a step. */
+/* Blocks with the operation, independent of each other: as long as its calls a step. */
 static unsigned int blocks_of(const struct comparer *c, const struct subject *s, unsigned int which)
 {
 	struct subject each = *s;
@@ -389,18 +407,20 @@ static void prepare(const struct comparer *c, const struct subject *s, struct pe
 		return;
 	}
 	/* What is less than what counts at all says nothing. */
-	if (!both && (change->before + change->after <= change->floor_absolute || !enough(s, there) ||
-		      change->floor_absolute <= 0))
+	if (!both && (change->before + change->after <= change->floor_absolute ||
+		      !enough(s, there) || change->floor_absolute <= 0))
 		return;
 	if (!both)
-		stand_in(p->figures + (only ? 0 : c->in->counts[0]), c->in->counts[!only], change->floor_absolute);
+		stand_in(p->figures + (only ? 0 : c->in->counts[0]), c->in->counts[!only],
+			 change->floor_absolute);
 	before = side(c, p, 0);
 	after = side(c, p, 1);
 	change->p = diff_compare(&before, &after);
 	change->interval_known = true;
 }
 
-static bool make_figures(const struct comparer *c, const struct subject *s, struct diff_figure *figures)
+static bool make_figures(const struct comparer *c, const struct subject *s,
+			 struct diff_figure *figures)
 {
 	for (unsigned int k = 0; k < 2; k++)
 		for (size_t i = 0; i < c->in->counts[k]; i++)
@@ -416,8 +436,9 @@ static int compare(struct comparer *c, const struct subject *s)
 	struct diff_figure *figures = malloc(runs * sizeof(*figures));
 	struct pending *list = array_reserve(c->list, &c->capacity, c->count + 1, sizeof(*list));
 	struct diff *d = c->d;
-	struct diff_change *changes = array_reserve(d->changes, &d->change_capacity, d->change_count + 1,
-						    sizeof(*changes)), *change;
+	struct diff_change *changes = array_reserve(d->changes, &d->change_capacity,
+						    d->change_count + 1, sizeof(*changes)),
+			   *change;
 
 	c->list = list ? list : c->list;
 	d->changes = changes ? changes : d->changes;
@@ -429,8 +450,10 @@ static int compare(struct comparer *c, const struct subject *s)
 	*change = (struct diff_change){ .section = row->section, .metric = row->name,
 					.title = row->title, .unit = row->unit };
 	snprintf(change->subject, sizeof(change->subject), "%s", s->name);
+	snprintf(change->name, sizeof(change->name), "%s", s->name);
 	list[c->count] = (struct pending){ .change = d->change_count, .figures = figures };
-	change->before = diff_estimate_value(&(struct diff_estimate){ figures, c->in->counts[0], 0 });
+	change->before =
+		diff_estimate_value(&(struct diff_estimate){ figures, c->in->counts[0], 0 });
 	change->after = diff_estimate_value(&(struct diff_estimate){ figures + c->in->counts[0],
 								      c->in->counts[1], 0 });
 	if (!(change->before > 0) && !(change->after > 0))
@@ -465,7 +488,8 @@ static int compare_operation(struct comparer *c, const char *name)
 	return ret;
 }
 
-static bool known_before(const struct comparer *c, unsigned int side_number, size_t run, size_t operation)
+static bool known_before(const struct comparer *c, unsigned int side_number, size_t run,
+			 size_t operation)
 {
 	const char *name = c->in->runs[side_number][run]->operations[operation].name;
 
@@ -484,7 +508,8 @@ static int compare_operations(struct comparer *c)
 		for (size_t i = 0; i < c->in->counts[k]; i++)
 			for (size_t o = 0; o < c->in->runs[k][i]->operation_count && !ret; o++)
 				if (!known_before(c, k, i, o))
-					ret = compare_operation(c, c->in->runs[k][i]->operations[o].name);
+					ret = compare_operation(c,
+						c->in->runs[k][i]->operations[o].name);
 	return ret;
 }
 
@@ -518,7 +543,8 @@ static int compare_starvation(struct comparer *c)
 static bool chain_compared(const struct comparer *c, const char *label)
 {
 	for (size_t i = 0; i < c->d->change_count; i++)
-		if (c->d->changes[i].section == DIFF_CHAINS && !strcmp(c->d->changes[i].subject, label))
+		if (c->d->changes[i].section == DIFF_CHAINS &&
+		    !strcmp(c->d->changes[i].subject, label))
 			return true;
 	return false;
 }
@@ -532,7 +558,8 @@ static int compare_chains(struct comparer *c)
 			for (size_t n = 0; n < c->in->runs[k][i]->chain_count && !ret; n++) {
 				struct subject s = { .metric = METRIC_LOST_SHARE };
 
-				snprintf(s.name, sizeof(s.name), "%s", c->in->runs[k][i]->chains[n].label);
+				snprintf(s.name, sizeof(s.name), "%s",
+					 c->in->runs[k][i]->chains[n].label);
 				if (!chain_compared(c, s.name))
 					ret = compare(c, &s);
 			}
@@ -570,7 +597,8 @@ static void set_interval(const struct comparer *c, const struct pending *p, doub
 
 static int judge(struct comparer *c)
 {
-	double *p = malloc((c->count + 1) * sizeof(*p)), *levels = malloc((c->count + 1) * sizeof(*levels));
+	double *p = malloc((c->count + 1) * sizeof(*p)),
+	       *levels = malloc((c->count + 1) * sizeof(*levels));
 	size_t n = 0;
 	int ret = p && levels ? 0 : ERROR_MEMORY;
 
@@ -599,7 +627,8 @@ static int judge(struct comparer *c)
 static struct diff_change *change_of(struct diff *d, const char *metric, const char *subject)
 {
 	for (size_t i = 0; i < d->change_count; i++)
-		if (!strcmp(d->changes[i].metric, metric) && !strcmp(d->changes[i].subject, subject))
+		if (!strcmp(d->changes[i].metric, metric) &&
+		    !strcmp(d->changes[i].subject, subject))
 			return &d->changes[i];
 	return NULL;
 }
@@ -615,7 +644,8 @@ static void mark_followers(struct diff *d)
 
 		if (!change->significant || !(change->ratio > 0))
 			continue;
-		if (!strcmp(change->metric, "calls_per_second") && !strcmp(change->subject, d->step))
+		if (!strcmp(change->metric, "calls_per_second") &&
+		    !strcmp(change->subject, d->step))
 			change->follows = true;
 		else if (!strcmp(change->metric, "calls_per_second"))
 			each = change_of(d, "calls_per_step", change->subject);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What was not the same about the recordings before anything is compared. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "array.h"
 #include "diff_private.h"
@@ -37,7 +36,8 @@ static const char *fact(const struct diff_run *run, const char *what)
 }
 
 /* The values of a side, each once. */
-static void values(const struct diff_input *in, unsigned int side, const char *what, char out[DIFF_WHY])
+static void values(const struct diff_input *in, unsigned int side, const char *what,
+		   char out[DIFF_WHY])
 {
 	size_t n = 0;
 
@@ -89,7 +89,8 @@ static int differ_facts(struct diff *d, const struct diff_input *in)
 
 /* --- operations that are not in both, and not in the steady part either */
 
-static uint64_t all_calls(const struct diff_input *in, unsigned int side, const char *name, bool steady)
+static uint64_t all_calls(const struct diff_input *in, unsigned int side, const char *name,
+			  bool steady)
 {
 	uint64_t sum = 0;
 
@@ -138,11 +139,13 @@ static const char *cpus_text(char buf[FMT_SIZE], double cpus)
 }
 
 /* "1.95 (stress-ng 1.90, cc1 0.03)"; names are of the first recording. */
-static void load_text(const struct diff *d, const struct diff_input *in, unsigned int side, char out[DIFF_WHY])
+static void load_text(const struct diff *d, const struct diff_input *in, unsigned int side,
+		      char out[DIFF_WHY])
 {
 	const struct diff_run *run = in->runs[side][0];
 	char number[FMT_SIZE];
-	size_t n = (size_t)snprintf(out, DIFF_WHY, "%s", cpus_text(number, d->sides[side].others)), named = 0;
+	size_t n = (size_t)snprintf(out, DIFF_WHY, "%s", cpus_text(number, d->sides[side].others)),
+	       named = 0;
 
 	for (; named < run->outsider_count && named < 3; named++) {
 		double cpus = (double)run->outsiders[named].running / (diff_span(run) + 1);
@@ -174,13 +177,15 @@ static uint64_t least_memory(const struct diff_input *in, unsigned int side)
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < in->counts[side]; i++)
-		least = in->runs[side][i]->memory_min < least ? in->runs[side][i]->memory_min : least;
+		if (in->runs[side][i]->memory_min < least)
+			least = in->runs[side][i]->memory_min;
 	return least;
 }
 
 static int differ_machine(struct diff *d, const struct diff_input *in)
 {
-	double load = d->sides[1].others - d->sides[0].others, steal = steal_share(in, 1) - steal_share(in, 0);
+	double load = d->sides[1].others - d->sides[0].others,
+	       steal = steal_share(in, 1) - steal_share(in, 0);
 	uint64_t before = least_memory(in, 0), after = least_memory(in, 1);
 	char old[DIFF_WHY], new[DIFF_WHY], number[FMT_SIZE];
 	int ret = 0;
@@ -188,7 +193,8 @@ static int differ_machine(struct diff *d, const struct diff_input *in)
 	if (load > LOAD_DIFFERS || load < -LOAD_DIFFERS) {
 		load_text(d, in, 0, old);
 		load_text(d, in, 1, new);
-		snprintf(d->load[0], sizeof(d->load[0]), "%.100s", cpus_text(number, d->sides[0].others));
+		snprintf(d->load[0], sizeof(d->load[0]), "%.100s",
+			 cpus_text(number, d->sides[0].others));
 		snprintf(d->load[1], sizeof(d->load[1]), "%.100s", new);
 		ret = diff_add_difference(d, "CPUs used by others", old, new);
 	}
@@ -197,7 +203,8 @@ static int differ_machine(struct diff *d, const struct diff_input *in)
 		diff_number(new, DIFF_UNIT_SHARE, steal_share(in, 1));
 		ret = diff_add_difference(d, "CPU time taken by the hypervisor", old, new);
 	}
-	if (!ret && before && after && (before / MEMORY_DIFFERS > after || after / MEMORY_DIFFERS > before))
+	if (!ret && before && after &&
+	    (before / MEMORY_DIFFERS > after || after / MEMORY_DIFFERS > before))
 		ret = diff_add_difference(d, "least memory available", fmt_bytes(old, before),
 					  fmt_bytes(new, after));
 	return ret;

@@ -10,7 +10,7 @@
  *
  * ratio: of the larger to the smaller. absolute: in the figure's unit; the floor of a comparison is
  * the larger of ratio and 1 + absolute / the smaller figure.
- * between: standard deviation, of the logarithm, between runs: the prior where a side has several.
+ * between: standard deviation, of the logarithm, between runs: the prior of diff_stat.h.
  */
 #include "diff.h"
 
@@ -32,22 +32,22 @@ struct diff_metric_row {
 };
 
 static const struct diff_metric_row diff_metrics[METRIC_LIMIT] = {
-	[METRIC_PACE] = { "pace", "steps/s", DIFF_PACE, DIFF_UNIT_RATE, 1.1, 0, 0.04 },
-	[METRIC_CALLS_PER_SECOND] = { "calls_per_second", "calls/s", DIFF_OPERATIONS, DIFF_UNIT_RATE, 1.1, 0.5, 0.04 },
+	[METRIC_PACE] = { "pace", "steps/s", DIFF_PACE, DIFF_UNIT_RATE, 1.1, 0, 0.03 },
+	[METRIC_CALLS_PER_SECOND] = { "calls_per_second", "calls/s", DIFF_OPERATIONS, DIFF_UNIT_RATE, 1.1, 0.5, 0.03 },
 	[METRIC_CALLS_PER_STEP] = { "calls_per_step", "calls/step", DIFF_OPERATIONS, DIFF_UNIT_NUMBER, 1.05, 0.02, 0.005 },
-	[METRIC_P50] = { "p50", "p50", DIFF_OPERATIONS, DIFF_UNIT_NS, 1.12, 400, 0.04 },
-	[METRIC_P95] = { "p95", "p95", DIFF_OPERATIONS, DIFF_UNIT_NS, 1.6, 5000, 0.1 },
+	[METRIC_P50] = { "p50", "p50", DIFF_OPERATIONS, DIFF_UNIT_NS, 1.12, 400, 0.03 },
+	[METRIC_P95] = { "p95", "p95", DIFF_OPERATIONS, DIFF_UNIT_NS, 1.6, 5000, 0.12 },
 	[METRIC_P99] = { "p99", "p99", DIFF_OPERATIONS, DIFF_UNIT_NS, 2.5, 20000, 0.2 },
 	[METRIC_SHARE] = { "share", "share", DIFF_OPERATIONS, DIFF_UNIT_SHARE, 1.25, 0.02, 0.06 },
 	[METRIC_PROCESSES] = { "processes", "processes", DIFF_ROLES, DIFF_UNIT_NUMBER, 1.15, 0.2, 0.01 },
-	[METRIC_SWITCHES_PER_SECOND] = { "switches_per_second", "switches/s", DIFF_ROLES, DIFF_UNIT_RATE, 1.6, 20, 0.1 },
-	[METRIC_SWITCHES_PER_CALL] = { "switches_per_call", "switches/call", DIFF_ROLES, DIFF_UNIT_NUMBER, 1.6, 0.01, 0.1 },
-	[METRIC_PAGES_PER_SECOND] = { "pages_per_second", "pages/s", DIFF_ROLES, DIFF_UNIT_RATE, 1.6, 100, 0.1 },
-	[METRIC_PAGES_PER_CALL] = { "pages_per_call", "pages/call", DIFF_ROLES, DIFF_UNIT_NUMBER, 1.6, 0.05, 0.1 },
+	[METRIC_SWITCHES_PER_SECOND] = { "switches_per_second", "switches/s", DIFF_ROLES, DIFF_UNIT_RATE, 1.6, 20, 0.3 },
+	[METRIC_SWITCHES_PER_CALL] = { "switches_per_call", "switches/call", DIFF_ROLES, DIFF_UNIT_NUMBER, 1.6, 0.01, 0.3 },
+	[METRIC_PAGES_PER_SECOND] = { "pages_per_second", "pages/s", DIFF_ROLES, DIFF_UNIT_RATE, 1.6, 100, 0.2 },
+	[METRIC_PAGES_PER_CALL] = { "pages_per_call", "pages/call", DIFF_ROLES, DIFF_UNIT_NUMBER, 1.6, 0.05, 0.2 },
 	[METRIC_RUNNING] = { "running", "CPUs used", DIFF_ROLES, DIFF_UNIT_NUMBER, 1.25, 0.1, 0.06 },
 	[METRIC_WAITING] = { "waiting", "waiting for a CPU", DIFF_ROLES, DIFF_UNIT_NUMBER, 2, 0.1, 0.3 },
-	[METRIC_OFF_CPU_SHARE] = { "off_cpu_share", "off-CPU", DIFF_ROLES, DIFF_UNIT_SHARE, 1.25, 0.1, 0.06 },
-	[METRIC_STARVED] = { "starved", "without work", DIFF_GAPS, DIFF_UNIT_SHARE, 1.25, 0.05, 0.1 },
+	[METRIC_OFF_CPU_SHARE] = { "off_cpu_share", "off-CPU", DIFF_ROLES, DIFF_UNIT_SHARE, 1.25, 0.1, 0.1 },
+	[METRIC_STARVED] = { "starved", "without work", DIFF_GAPS, DIFF_UNIT_SHARE, 1.25, 0.05, 0.15 },
 	[METRIC_LOST_SHARE] = { "lost_share", "lost", DIFF_CHAINS, DIFF_UNIT_SHARE, 2, 0.05, 0.2 },
 };
 #endif

@@ -14,7 +14,8 @@ static int add_fact(struct diff_run *run, const char *value, const char *format,
 
 static int add_fact(struct diff_run *run, const char *value, const char *format, ...)
 {
-	struct diff_fact *f = array_reserve(run->facts, &run->fact_capacity, run->fact_count + 1, sizeof(*f));
+	struct diff_fact *f =
+		array_reserve(run->facts, &run->fact_capacity, run->fact_count + 1, sizeof(*f));
 	va_list args;
 
 	if (!f)
@@ -31,7 +32,8 @@ static int add_fact(struct diff_run *run, const char *value, const char *format,
 static int add_host(struct diff_run *run, const struct report *r)
 {
 	static const struct { const char *key, *what; } facts[] = {
-		{ "record.command", "command" }, { "host.name", "host" }, { "host.kernel", "kernel" },
+		{ "record.command", "command" }, { "host.name", "host" },
+		{ "host.kernel", "kernel" },
 		{ "host.distribution", "distribution" }, { "host.arch", "architecture" },
 		{ "host.cpu_model", "CPU model" }, { "host.cpus_online", "CPUs" },
 		{ "host.page_size", "page size" }, { "host.memory", "memory, bytes" },
@@ -40,7 +42,8 @@ static int add_host(struct diff_run *run, const struct report *r)
 	int ret = 0;
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts) && !ret; i++)
-		ret = add_fact(run, recording_fact(&r->recording, facts[i].key), "%s", facts[i].what);
+		ret = add_fact(run, recording_fact(&r->recording, facts[i].key), "%s",
+			       facts[i].what);
 	return ret;
 }
 
@@ -60,7 +63,8 @@ static int add_options(struct diff_run *run, const struct report *r)
 			at += length + strspn(at + length, " ");
 			length = strcspn(at, " ");
 		} else if (!quiet && !(length > 2 && !strncmp(at, "-o", 2)) &&
-			   !(length > 9 && !strncmp(at, "--output=", 9)) && n + length + 2 < sizeof(kept)) {
+			   !(length > 9 && !strncmp(at, "--output=", 9)) &&
+			   n + length + 2 < sizeof(kept)) {
 			n += (size_t)snprintf(kept + n, sizeof(kept) - n, "%s%.*s", n ? " " : "",
 					      (int)length, at);
 		}
@@ -89,7 +93,8 @@ static int add_libraries(struct diff_run *run, const struct report *r)
 		snprintf(name, sizeof(name), "%.40s", base_name(l->path));
 		ret = add_fact(run, l->path, "%s path", name);
 		if (!ret)
-			ret = add_fact(run, *l->build_id ? l->build_id : "none", "%s build-id", name);
+			ret = add_fact(run, *l->build_id ? l->build_id : "none", "%s build-id",
+				       name);
 	}
 	return ret;
 }
@@ -119,8 +124,8 @@ static int add_completeness(struct diff_run *run, const struct report *r)
 	else if (!c->closed)
 		snprintf(text, sizeof(text), "cut off, %" PRIu64 " events lost", c->lost);
 	else
-		snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " blocks damaged", c->lost,
-			 c->damaged_blocks);
+		snprintf(text, sizeof(text), "%" PRIu64 " events lost, %" PRIu64 " blocks damaged",
+			 c->lost, c->damaged_blocks);
 	return add_fact(run, text, "completeness");
 }
 
@@ -197,8 +202,7 @@ void diff_run_release(struct diff_run *run)
 		free(run->operations[i].buckets);
 	}
 	for (size_t i = 0; i < run->chain_count; i++) {
-		free(run->chains[i].headline);
-		free(run->chains[i].cause);
+		free(run->chains[i].why);
 	}
 	for (size_t i = 0; i < run->fact_count; i++)
 		free(run->facts[i].value);

@@ -26,7 +26,7 @@ struct diff_operation {
 	bool waits;				/* for the device: see window_operation_waits() */
 	uint64_t all_calls;			/* of the whole recording */
 	uint64_t calls, total, bytes;		/* total: ns of good top-level calls */
-	/* Good calls, the first of each process left out: percentiles rest on them, and are exact. */
+	/* Good calls, the first of each process left out: exact percentiles rest on them. */
 	uint64_t n, max, percentile[DIFF_PERCENTILES];
 	uint64_t *buckets;			/* DIFF_BUCKETS */
 	uint32_t cell_calls[DIFF_CELLS], cell_n[DIFF_CELLS];
@@ -62,12 +62,14 @@ struct diff_share {
 
 struct diff_place { uint32_t operation; enum diff_calls of; uint64_t windows, ns; };
 
+/* Lost time of one class. */
 struct diff_chain {
-	char label[DIFF_LABEL * 2];		/* what makes it the same chain in another recording */
-	enum severity severity;
-	uint64_t lost, span;
+	char label[DIFF_LABEL * 2];		/* the same class in another recording has it too */
+	uint64_t lost;				/* of all chains, but harmless ones */
 	uint64_t cell_lost[DIFF_CELLS];		/* adds up to about lost */
-	char *headline, *cause;
+	uint64_t most;				/* of it in one chain, which why tells of */
+	char *why;
+	char outsider[DIFF_LABEL];		/* name of the process outside the tree, or "" */
 };
 
 struct diff_fact { char what[DIFF_LABEL * 2]; char *value; };
@@ -84,13 +86,14 @@ struct diff_run {
 	struct diff_outsider *outsiders; size_t outsider_count;	/* most first */
 	uint64_t outside_running, busy, cpu_time, runnable;	/* ns, in the steady part */
 	uint64_t starved[DIFF_CELLS];		/* ns the device is known to have had no work */
+	bool cannot_tell;			/* chains: of something it cannot be told who took it */
 	bool starvation_known;			/* whether that could be told */
 	struct diff_share *shares; size_t share_count, share_capacity;
-	struct diff_place *places; size_t place_count, place_capacity;
+	struct diff_place *places; size_t place_count;
 	struct diff_chain *chains; size_t chain_count;
 	struct diff_fact *facts; size_t fact_count, fact_capacity;
 	uint64_t steal, sampled, memory_min;	/* of all of the recording */
-	uint64_t *thread_calls, *thread_waits;	/* by thread, while it is loaded: top-level calls; of them waiting ones */
+	uint64_t *thread_calls, *thread_waits;	/* by thread, while loading: top-level; waiting */
 };
 
 /* ERROR_MEMORY or what report_open() returns. Release in either case. */

@@ -261,10 +261,24 @@ static size_t bucket_at(const struct diff_figure *f, double p)
 	return i;
 }
 
+/*
+ * A share of calls t standard errors from the percentile's. Where durations are all but the same
+ * and drift by a hundredth, nearly all calls may change sides, though none is much longer: a median
+ * stays among the middle calls.
+ */
+static double share_at(const struct diff_figure *f, double t)
+{
+	double p = f->p + t * f->error;
+
+	if (f->p != 0.5)
+		return p;
+	return p < 1 - DIFF_MIDDLE ? 1 - DIFF_MIDDLE : p > DIFF_MIDDLE ? DIFF_MIDDLE : p;
+}
+
 /* How far the logarithm may be below, or above, the figure's: t standard errors. */
 static double distance_below(const struct diff_figure *f, double t)
 {
-	double p = f->p - t * f->error, limit;
+	double p = share_at(f, -t), limit;
 
 	if (!f->buckets)
 		return t * f->error;
@@ -278,7 +292,7 @@ static double distance_below(const struct diff_figure *f, double t)
 
 static double distance_above(const struct diff_figure *f, double t)
 {
-	double p = f->p + t * f->error, limit;
+	double p = share_at(f, t), limit;
 
 	if (!f->buckets)
 		return t * f->error;
@@ -329,13 +343,11 @@ static double between(const struct diff_estimate *e)
 	return squares;
 }
 
-/* Variance of the difference that lies between recordings; 0 for one a side: not known. */
+/* Variance of the difference that lies between recordings; of one a side that of the prior. */
 static double between_variance(const struct diff_estimate *a, const struct diff_estimate *b)
 {
 	double freedom = (double)(a->count + b->count - 2), variance;
 
-	if (a->count + b->count < 3)
-		return 0;
 	for (size_t i = 0; i < a->count; i++)
 		if (!(a->figures[i].value > 0))
 			return HUGE_VAL;
@@ -369,8 +381,14 @@ static struct diff_interval limits(const struct diff_estimate *before, const str
 	double down = within(after, t, distance_below), up = within(after, t, distance_above);
 	double down_too = within(before, t, distance_above), up_too = within(before, t, distance_below);
 
-	down = sqrt(down * down + down_too * down_too + t * t * variance);
-	up = sqrt(up * up + up_too * up_too + t * t * variance);
+	bool alone = before->count + after->count == 2;
+	double drift = alone ? DIFF_DRIFT : 1;
+
+	/* The prior is not estimated from a few blocks: Student's longer tails are not its. */
+	if (alone && t > DIFF_PRIOR_ERRORS)
+		variance *= DIFF_PRIOR_ERRORS * DIFF_PRIOR_ERRORS / (t * t);
+	down = sqrt(drift * (down * down + down_too * down_too) + t * t * variance);
+	up = sqrt(drift * (up * up + up_too * up_too) + t * t * variance);
 	return (struct diff_interval){ ratio - down, ratio + up };
 }
 

@@ -23,7 +23,9 @@
  *
  * Of several recordings a side, the figure is the mean; the variance between them is that of the
  * recordings and of a prior of DIFF_PRIOR degrees of freedom together (Smyth 2004, Statistical
- * Applications in Genetics and Molecular Biology 3).
+ * Applications in Genetics and Molecular Biology 3). Of one a side nothing is known of it but the
+ * prior; and a figure that drifts inside a recording drifts between two as well, which blocks of
+ * one recording cannot show: its variance counts DIFF_DRIFT times.
  *
  * What occurs on one side only, in k of its blocks, is judged as k draws that all fell there though
  * each might have fallen on either in proportion to their lengths (Przyborowski and Wilenski 1940,
@@ -42,6 +44,9 @@
 #define DIFF_RESAMPLES 400
 #define DIFF_ALPHA 0.05
 #define DIFF_PRIOR 4
+#define DIFF_DRIFT 2
+#define DIFF_MIDDLE 0.9		/* limits of a median: the 10th and the 90th percentile at most */
+#define DIFF_PRIOR_ERRORS 3.3	/* standard errors that the prior alone reaches: 1 in 1,000 */
 
 struct diff_figure {
 	double value;

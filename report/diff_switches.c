@@ -128,7 +128,8 @@ static int find_classes(struct loader *l)
 		const struct thread *thread = &t->threads[i];
 
 		l->class[i] = i <= TASKS_IDLE ? CLASS_IDLE : class[thread->process];
-		if (l->class[i] < DIFF_ROLES_COUNT && !select_thread(&l->report->selection, (uint32_t)i))
+		if (l->class[i] < DIFF_ROLES_COUNT &&
+		    !select_thread(&l->report->selection, (uint32_t)i))
 			l->class[i] = CLASS_IDLE;
 	}
 	free(class);
@@ -137,7 +138,8 @@ static int find_classes(struct loader *l)
 
 /* --- rows */
 
-static void add_running(const struct loader *l, struct sums *s, uint32_t thread, uint64_t from, uint64_t to)
+static void add_running(const struct loader *l, struct sums *s, uint32_t thread, uint64_t from,
+			uint64_t to)
 {
 	uint16_t class = l->class[thread];
 	uint64_t ns = inside(l->run, from, to);
@@ -241,7 +243,8 @@ static int visit_pages(struct loader *l, const struct columns *c)
 		uint16_t class = l->class[thread];
 
 		if (class < DIFF_ROLES_COUNT && diff_steady(l->run, ts))
-			l->sums[0].roles[class].pages[diff_cell(l->run, ts)] += c->col[COL_page_pages][i];
+			l->sums[0].roles[class].pages[diff_cell(l->run, ts)] +=
+				c->col[COL_page_pages][i];
 	}
 	return 0;
 }

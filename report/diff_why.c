@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Why a figure changed: from where the pacing threads' time went on either side, by step, or by call
- * of an operation. Time is told apart by what it was and by who had it.
+ * Why a figure changed: from where the pacing threads' time went on either side, by step, or by
+ * call of an operation. Time is told apart by what it was and by who had it.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,8 @@ const char *diff_number(char buf[DIFF_NUMBER], enum diff_unit unit, double value
 	if (unit == DIFF_UNIT_NS)
 		snprintf(buf, DIFF_NUMBER, "%s", fmt_ns(text, (uint64_t)(value + 0.5)));
 	else if (unit == DIFF_UNIT_SHARE)
-		snprintf(buf, DIFF_NUMBER, "%s", fmt_percent(text, (uint64_t)(value * 1e6 + 0.5), 1000000));
+		snprintf(buf, DIFF_NUMBER, "%s",
+			 fmt_percent(text, (uint64_t)(value * 1e6 + 0.5), 1000000));
 	else
 		snprintf(buf, DIFF_NUMBER, "%s", value > 0 ? figures(text, value) : "0");
 	return buf;
@@ -44,8 +44,9 @@ const char *diff_times(char buf[DIFF_NUMBER], double ratio)
 	if (ratio >= 100)
 		snprintf(buf, DIFF_NUMBER, "x%s", fmt_count(text, (uint64_t)(ratio + 0.5)));
 	else
-		snprintf(buf, DIFF_NUMBER, "x%s", fmt_fixed(text, (uint64_t)(ratio * 1e6 + 0.5), 1000000,
-							    ratio < 10 ? 2 : 1));
+		snprintf(buf, DIFF_NUMBER, "x%s",
+			 fmt_fixed(text, (uint64_t)(ratio * 1e6 + 0.5), 1000000,
+				   ratio < 10 ? 2 : 1));
 	return buf;
 }
 
@@ -53,7 +54,8 @@ const char *diff_signed_ns(char buf[DIFF_NUMBER], double ns)
 {
 	char text[FMT_SIZE];
 
-	snprintf(buf, DIFF_NUMBER, "%c%s", ns < 0 ? '-' : '+', fmt_ns(text, (uint64_t)(fabs(ns) + 0.5)));
+	snprintf(buf, DIFF_NUMBER, "%c%s", ns < 0 ? '-' : '+',
+		 fmt_ns(text, (uint64_t)(fabs(ns) + 0.5)));
 	return buf;
 }
 
@@ -64,15 +66,19 @@ static double steps_of(const struct diff *d, const struct diff_run *run)
 	const struct diff_operation *o = *d->step ? diff_operation(run, d->step) : NULL;
 	double looked_at = run->mains > PACERS ? (double)PACERS / run->mains : 1;
 
-	return o ? (double)o->calls * looked_at : diff_span(run) * 1e-9 * (run->mains ? run->mains : 1) * looked_at;
+	if (o)
+		return (double)o->calls * looked_at;
+	return diff_span(run) * 1e-9 * (run->mains ? run->mains : 1) * looked_at;
 }
 
 /* What it was: work by where it was done, all else by what was waited for and who had the time. */
-static void describe(const struct diff_run *run, const struct diff_share *s, char place[DIFF_SUBJECT],
-		     char what[DIFF_SUBJECT])
+static void describe(const struct diff_run *run, const struct diff_share *s,
+		     char place[DIFF_SUBJECT], char what[DIFF_SUBJECT])
 {
-	const char *name = s->operation == DIFF_BETWEEN ? "between calls" : run->operations[s->operation].name;
-	bool work = s->kind == CAUSE_OWN_WORK || s->kind == CAUSE_DEVICE || s->kind == CAUSE_PAGE_ALLOCATION;
+	const char *name = s->operation == DIFF_BETWEEN ? "between calls" :
+							  run->operations[s->operation].name;
+	bool work = s->kind == CAUSE_OWN_WORK || s->kind == CAUSE_DEVICE ||
+		    s->kind == CAUSE_PAGE_ALLOCATION;
 	bool by_name = *s->who && !work && s->kind != CAUSE_WAKE_LATENCY && s->kind != CAUSE_NONE &&
 		       s->kind != CAUSE_INITIALISATION && s->kind != CAUSE_CPU_QUOTA;
 
@@ -80,7 +86,8 @@ static void describe(const struct diff_run *run, const struct diff_share *s, cha
 	if (s->kind == CAUSE_PEER_WORK && *s->who)
 		snprintf(what, DIFF_SUBJECT, "waiting for %s at work", s->who);
 	else
-		snprintf(what, DIFF_SUBJECT, "%s%s%s", s->kind == CAUSE_NONE ? "blocked" : chain_class(s->kind),
+		snprintf(what, DIFF_SUBJECT, "%s%s%s",
+			 s->kind == CAUSE_NONE ? "blocked" : chain_class(s->kind),
 			 by_name ? ": " : "", by_name ? s->who : "");
 }
 
@@ -137,7 +144,8 @@ static double divisor(const struct step_account *a, const struct diff_run *run)
 	return 0;
 }
 
-static bool belongs(const struct step_account *a, const struct diff_run *run, const struct diff_share *s)
+static bool belongs(const struct step_account *a, const struct diff_run *run,
+		    const struct diff_share *s)
 {
 	if (!a->operation)
 		return s->of == DIFF_ALL_CALLS;
@@ -145,21 +153,20 @@ static bool belongs(const struct step_account *a, const struct diff_run *run, co
 	       !strcmp(run->operations[s->operation].name, a->operation);
 }
 
-static int add_run(struct step_account *a, const struct diff_run *run, unsigned int side, double weight)
+/* by: steps or calls of all recordings of the side. */
+static int add_run(struct step_account *a, const struct diff_run *run, unsigned int side, double by)
 {
-	double by = divisor(a, run);
-
-	a->windows[side] += by;
 	for (size_t i = 0; i < run->share_count && by > 0; i++) {
 		const struct diff_share *s = &run->shares[i];
 		char place[DIFF_SUBJECT], what[DIFF_SUBJECT];
 		struct diff_part *part;
-		double ns = (double)s->ns / by * weight;
+		double ns = (double)s->ns / by;
 
 		if (!belongs(a, run, s))
 			continue;
 		describe(run, s, place, what);
-		part = part_slot(&a->parts, &a->count, &a->capacity, a->operation ? "" : place, what);
+		part = part_slot(&a->parts, &a->count, &a->capacity, a->operation ? "" : place,
+				 what);
 		if (!part)
 			return ERROR_MEMORY;
 		*(side ? &part->after : &part->before) += ns;
@@ -172,9 +179,12 @@ static int make_account(struct step_account *a, const struct diff_input *in)
 {
 	int ret = 0;
 
-	for (unsigned int k = 0; k < 2; k++)
+	for (unsigned int k = 0; k < 2; k++) {
+		for (size_t i = 0; i < in->counts[k]; i++)
+			a->windows[k] += divisor(a, in->runs[k][i]);
 		for (size_t i = 0; i < in->counts[k] && !ret; i++)
-			ret = add_run(a, in->runs[k][i], k, 1.0 / (double)in->counts[k]);
+			ret = add_run(a, in->runs[k][i], k, a->windows[k]);
+	}
 	if (a->count)
 		qsort(a->parts, a->count, sizeof(*a->parts), by_difference);
 	return ret;
@@ -220,13 +230,14 @@ static int explain_step(struct diff *d, const struct diff_input *in, char *why, 
 	return ret;
 }
 
-static int explain_calls(const struct diff *d, const struct diff_input *in, struct diff_change *change,
-			 enum diff_calls of)
+static int explain_calls(const struct diff *d, const struct diff_input *in,
+			 struct diff_change *change, enum diff_calls of)
 {
 	struct step_account a = { .d = d, .operation = change->subject, .of = of };
 	int ret = make_account(&a, in);
 
-	tell(&a, of == DIFF_SLOWEST_CALLS ? "a call among the slowest 1 %" : "a usual call", change->why, sizeof(change->why));
+	tell(&a, of == DIFF_SLOWEST_CALLS ? "a call among the slowest 1 %" : "a usual call",
+	     change->why, sizeof(change->why));
 	free(a.parts);
 	return ret;
 }
@@ -245,17 +256,29 @@ static const struct diff_operation *any_operation(const struct diff_input *in, c
 	return NULL;
 }
 
+static const struct diff_change *pace_of(const struct diff *d)
+{
+	for (size_t i = 0; i < d->change_count; i++)
+		if (!strcmp(d->changes[i].metric, "pace"))
+			return &d->changes[i];
+	return NULL;
+}
+
 /* The operation of the other side only that may be the same by another name. */
 static const struct diff_change *renamed(const struct diff *d, const struct diff_input *in,
 					 const struct diff_change *change)
 {
 	const struct diff_operation *o = any_operation(in, change->subject), *other;
+	const struct diff_change *pace = pace_of(d);
+	double faster = pace && pace->ratio > 0 ? pace->ratio : 1;
 
 	for (size_t i = 0; i < d->change_count && o; i++) {
 		const struct diff_change *c = &d->changes[i];
-		double one = change->before + change->after, two = c->before + c->after;
+		double one = change->before + change->after / faster;
+		double two = c->before + c->after / faster;
 
-		if (strcmp(c->metric, "calls_per_second") || (c->before > 0) == (change->before > 0) ||
+		if (strcmp(c->metric, "calls_per_second") ||
+		    (c->before > 0) == (change->before > 0) ||
 		    (c->after > 0) == (change->after > 0) || !c->significant)
 			continue;
 		other = any_operation(in, c->subject);
@@ -266,13 +289,14 @@ static const struct diff_change *renamed(const struct diff *d, const struct diff
 	return NULL;
 }
 
-static void explain_one_sided(const struct diff *d, const struct diff_input *in, struct diff_change *change)
+static void explain_one_sided(const struct diff *d, const struct diff_input *in,
+			      struct diff_change *change)
 {
 	const struct diff_change *other = change->significant ? renamed(d, in, change) : NULL;
 
 	if (other)
-		snprintf(change->why, sizeof(change->why), "perhaps renamed: %.100s %s", other->subject,
-			 change->after > 0 ? "is gone" : "is new");
+		snprintf(change->why, sizeof(change->why), "perhaps renamed: %.100s %s",
+			 other->subject, change->after > 0 ? "is gone" : "is new");
 	else if (change->significant)
 		snprintf(change->why, sizeof(change->why), "%s",
 			 change->after > 0 ? "was not called before" : "is not called any more");
@@ -286,12 +310,23 @@ static void explain_waiting(const struct diff *d, struct diff_change *change)
 	char buf[DIFF_NUMBER];
 
 	for (size_t i = 0; i < d->part_count; i++)
-		if (!strncmp(d->parts[i].what, "waiting for a CPU", 17) && !strcmp(change->subject, "main")) {
+		if (!strncmp(d->parts[i].what, "waiting for a CPU", 17) &&
+		    !strcmp(change->subject, "main")) {
 			snprintf(change->why, sizeof(change->why), "%s %s %s", d->parts[i].what,
 				 diff_signed_ns(buf, d->parts[i].after - d->parts[i].before),
 				 *d->step ? "a step" : "a second");
 			return;
 		}
+}
+
+/* Chains are the same whoever it is outside the tree; people want the name. */
+static void name_outsider(struct diff_change *change, const struct diff_chain *c)
+{
+	char *others = strstr(change->name, "others outside the tree");
+
+	if (others && *c->outsider)
+		snprintf(others, sizeof(change->name) - (size_t)(others - change->name),
+			 "%s outside the tree", c->outsider);
 }
 
 static void explain_chain(const struct diff_input *in, struct diff_change *change)
@@ -301,12 +336,16 @@ static void explain_chain(const struct diff_input *in, struct diff_change *chang
 	for (size_t i = 0; i < in->counts[k]; i++)
 		for (size_t n = 0; n < in->runs[k][i]->chain_count; n++)
 			if (!strcmp(in->runs[k][i]->chains[n].label, change->subject)) {
-				snprintf(change->why, sizeof(change->why), "%s", in->runs[k][i]->chains[n].headline);
+				const struct diff_chain *c = &in->runs[k][i]->chains[n];
+
+				snprintf(change->why, sizeof(change->why), "%s", c->why);
+				name_outsider(change, c);
 				return;
 			}
 }
 
-static int explain(struct diff *d, const struct diff_input *in, struct diff_change *change, const char *step_why)
+static int explain(struct diff *d, const struct diff_input *in, struct diff_change *change,
+		   const char *step_why)
 {
 	const char *metric = change->metric;
 
@@ -369,9 +408,11 @@ static void phrase(struct words *w, const struct diff_change *c, const char *bef
 	char old[DIFF_NUMBER], new[DIFF_NUMBER], times[DIFF_NUMBER];
 	static const struct { const char *metric, *text; } texts[] = {
 		{ "calls_per_second", "calls a second" }, { "calls_per_step", "calls a step" },
-		{ "p50", "p50" }, { "p95", "p95" }, { "p99", "p99" }, { "share", "share of the time" },
+		{ "p50", "p50" }, { "p95", "p95" }, { "p99", "p99" },
+		{ "share", "share of the time" },
 		{ "processes", "" }, { "switches_per_second", "context switches a second" },
-		{ "switches_per_call", "context switches a call" }, { "pages_per_second", "pages a second" },
+		{ "switches_per_call", "context switches a call" },
+		{ "pages_per_second", "pages a second" },
 		{ "pages_per_call", "pages a call" }, { "running", "CPUs used" },
 		{ "waiting", "threads waiting for a CPU" }, { "off_cpu_share", "off-CPU share" },
 		{ "starved", "without work" }, { "lost_share", "lost share" },
@@ -385,9 +426,11 @@ static void phrase(struct words *w, const struct diff_change *c, const char *bef
 	} else if (!strcmp(c->metric, "calls_per_second") && !(c->after > 0)) {
 		words_item(w, before, "%s is gone", c->subject);
 	} else {
-		words_item(w, before, "%s%s%s %s -> %s", c->section == DIFF_CHAINS ? "lost to " : c->subject,
-			   c->section == DIFF_CHAINS ? c->subject : *text ? " " : "",
-			   c->section == DIFF_CHAINS ? ":" : text, diff_number(old, c->unit, c->before),
+		words_item(w, before, "%s%s%s %s -> %s",
+			   c->section == DIFF_CHAINS ? "lost to " : c->subject,
+			   c->section == DIFF_CHAINS ? c->name : *text ? " " : "",
+			   c->section == DIFF_CHAINS ? ":" : text,
+			   diff_number(old, c->unit, c->before),
 			   diff_number(new, c->unit, c->after));
 		if (c->before > 0 && c->after > 0)
 			words_add(w, " (%s)", diff_times(times, c->ratio));
@@ -407,21 +450,13 @@ static void say_others(const struct diff *d, struct words *w, const char *before
 			}
 }
 
-static const struct diff_change *pace_of(const struct diff *d)
-{
-	for (size_t i = 0; i < d->change_count; i++)
-		if (!strcmp(d->changes[i].metric, "pace"))
-			return &d->changes[i];
-	return NULL;
-}
-
 static void say_pace(const struct diff_change *pace, struct words *w)
 {
 	char old[DIFF_NUMBER], new[DIFF_NUMBER], times[DIFF_NUMBER];
 
 	words_add(w, "%s: %s -> %s steps a second (%s)", pace->ratio < 1 ? "slower" : "faster",
-		  diff_number(old, pace->unit, pace->before), diff_number(new, pace->unit, pace->after),
-		  diff_times(times, pace->ratio));
+		  diff_number(old, pace->unit, pace->before),
+		  diff_number(new, pace->unit, pace->after), diff_times(times, pace->ratio));
 	if (pace->why[0])
 		words_add(w, "; %s", pace->why);
 }
@@ -429,6 +464,7 @@ static void say_pace(const struct diff_change *pace, struct words *w)
 void diff_conclude(struct diff *d)
 {
 	const struct diff_change *pace = pace_of(d);
+	char times[DIFF_NUMBER];
 	struct words w;
 
 	words_begin(&w, d->verdict, sizeof(d->verdict));
@@ -438,7 +474,11 @@ void diff_conclude(struct diff *d)
 		say_pace(pace, &w);
 		say_others(d, &w, "; ");
 	} else {
-		words_add(&w, pace ? "the pace is the same, but " : "changed: ");
+		if (pace && pace->ratio > 0)
+			words_add(&w, "no significant change of the pace (%s), but ",
+				  diff_times(times, pace->ratio));
+		else
+			words_add(&w, "changed: ");
 		say_others(d, &w, "");
 	}
 	if (d->significant && d->load[0][0])

@@ -260,7 +260,7 @@ static int add_span(struct explainer *e, const struct window_span *span, bool la
 	return ret;
 }
 
-/* By kind first, then by who: a wait for many others is a wait all the same. Causes come most first. */
+/* By kind, then by who: a wait for many others is a wait all the same. Causes come most first. */
 static void find_cause(struct call_account *c, const struct finding *f)
 {
 	uint64_t sums[CAUSE_LIMIT] = { 0 };

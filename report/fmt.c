@@ -238,6 +238,15 @@ unsigned int fmt_utf8(const char *s)
 	return length;
 }
 
+/* U+2028 to U+202E and U+2066 to U+2069: they break a line, or turn the rest of it round. */
+static bool turns(const char *text)
+{
+	unsigned char a = (unsigned char)text[1], b = (unsigned char)text[2];
+
+	return (unsigned char)text[0] == 0xe2 &&
+	       ((a == 0x80 && b >= 0xa8 && b <= 0xae) || (a == 0x81 && b >= 0xa6 && b <= 0xa9));
+}
+
 /* One character of text, made printable, into piece; returns the bytes taken from text. */
 static unsigned int printable(char piece[8], const char *text)
 {
@@ -245,6 +254,10 @@ static unsigned int printable(char piece[8], const char *text)
 	unsigned int length = fmt_utf8(text);
 	bool c1 = length == 2 && c == 0xc2 && (unsigned char)text[1] < 0xa0;
 
+	if (length == 3 && turns(text)) {
+		snprintf(piece, 8, "\\u%04x", 0x2000 + ((text[1] & 0x3f) << 6) + (text[2] & 0x3f));
+		return length;
+	}
 	if (c == '\n' || c == '\t')
 		snprintf(piece, 8, "\\%c", c == '\n' ? 'n' : 't');
 	else if (c < 0x20 || c == 0x7f || !length || c1)

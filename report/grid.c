@@ -4,7 +4,7 @@
 #include "array.h"
 #include "fmt.h"
 #include "grid.h"
-#include "view_text.h"
+#include "line.h"
 
 #define COLUMNS_MAX 32
 #define SHRINK_MIN 21		/* "cudaStreamSynchronize" */
@@ -182,7 +182,8 @@ void grid_print(const struct grid *t, const struct page *out, size_t indent)
 	for (size_t c = 0; c < t->column_count; c++)
 		print_cell(t, &l, &o, c, t->columns[c].title);
 	fputs(out->color ? "\033[0m\n" : "\n", out->file);
-	for (size_t i = 0; t->column_count && i + t->column_count <= t->count; i += t->column_count) {
+	for (size_t i = 0; t->column_count && i + t->column_count <= t->count;
+	     i += t->column_count) {
 		o.spaces = indent;
 		for (size_t c = 0; c < t->column_count; c++)
 			print_cell(t, &l, &o, c, t->cells[i + c]);

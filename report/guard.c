@@ -11,14 +11,14 @@
 #define SUBJECT_MAX 128
 #define TEXT_SHOWN 120		/* of a condition, in messages */
 #define DIFF_PREFIX "diff."
-#define DIFF_CHANGES "changes"	/* how many are significant; the others are ratios, after / before */
+#define DIFF_CHANGES "changes"	/* how many are significant; the others are after / before */
 
 enum comparison { OVER, OVER_OR_SAME, UNDER, UNDER_OR_SAME, SAME, OTHER };
 
 struct condition {
 	const char *text;
 	const struct figure *figure;
-	struct figure of_diff;		/* what figure points to in a comparison; named as in diff_floor.h */
+	struct figure of_diff;		/* what figure points to in a comparison: diff_floor.h */
 	char subject[SUBJECT_MAX];	/* "" none */
 	enum comparison comparison;
 	long double value, divisor;	/* value / divisor is in ns, bytes, or as it is: exact */
@@ -63,8 +63,9 @@ static int expected(struct cursor *p, const char *what)
 		return error_set(p->e, ERROR_USAGE,
 				 "option \"--fail-if\": \"%.*s\": expected %s at \"%.40s\"",
 				 TEXT_SHOWN, p->c->text, what, p->at);
-	return error_set(p->e, ERROR_USAGE, "option \"--fail-if\": \"%.*s\": expected %s at the end",
-			 TEXT_SHOWN, p->c->text, what);
+	return error_set(p->e, ERROR_USAGE,
+			 "option \"--fail-if\": \"%.*s\": expected %s at the end", TEXT_SHOWN,
+			 p->c->text, what);
 }
 
 static int complain(struct cursor *p, const char *what)
@@ -139,7 +140,8 @@ static int wrong_kind(struct cursor *p, bool diff)
 static int parse_figure(struct cursor *p, struct condition *c, bool diff)
 {
 	const char *word = p->at;
-	size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+	size_t length =
+		strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
 	bool of_diff = length && !strncmp(word, DIFF_PREFIX, strlen(DIFF_PREFIX));
 	size_t i;
 
@@ -196,7 +198,8 @@ static int check_subject(struct cursor *p, const struct condition *c)
 
 	if (f->subject == SUBJECT_OPERATION && !*c->subject) {
 		complain(p, "of which CUDA operation?");
-		return error_hint(p->e, "%s(cudaStreamSynchronize), or %s(*) for any", f->name, f->name);
+		return error_hint(p->e, "%s(cudaStreamSynchronize), or %s(*) for any", f->name,
+				  f->name);
 	}
 	if (f->subject == SUBJECT_NONE && *c->subject) {
 		complain(p, "a figure of the whole recording, without \"(\"");
@@ -262,7 +265,8 @@ static int parse_unit(struct cursor *p, struct condition *c)
 	if (p->at[length + strspn(p->at + length, " \t")] || length >= sizeof(word)) {
 		p->at += length < sizeof(word) ? length : 0;
 		expected(p, length < sizeof(word) ? "the end" : "a unit");
-		return length < sizeof(word) ? ERROR_USAGE : bad_unit(p, unit, c->figure->may_share);
+		return length < sizeof(word) ? ERROR_USAGE :
+					       bad_unit(p, unit, c->figure->may_share);
 	}
 	memcpy(word, p->at, length);
 	for (const struct unit *u = units; u->name; u++) {
@@ -433,8 +437,9 @@ static void put_verdict(FILE *out, const struct verdict *v, const struct diff *d
 	const struct condition *c = v->c;
 	char text[512];
 
-	fprintf(out, "ingero-report: \"%s\" holds: %s%s", fmt_text(text, sizeof(text), c->text, TEXT_SHOWN),
-		d ? DIFF_PREFIX : "", c->figure->name);
+	fprintf(out, "ingero-report: \"%s\" holds: %s%s",
+		fmt_text(text, sizeof(text), c->text, TEXT_SHOWN), d ? DIFF_PREFIX : "",
+		c->figure->name);
 	if (*v->of)
 		fprintf(out, "(%s)", fmt_text(text, sizeof(text), v->of, 0));
 	fprintf(out, " is ");
@@ -465,7 +470,8 @@ static int nothing_compared(const struct condition *c, const struct diff *d, str
 
 	words_begin(&words, text, sizeof(text));
 	for (size_t i = 0; i < d->change_count && count < 8; i++)
-		if (c->figure->unit == FIGURE_COUNT || !strcmp(d->changes[i].metric, c->figure->name)) {
+		if (c->figure->unit == FIGURE_COUNT ||
+		    !strcmp(d->changes[i].metric, c->figure->name)) {
 			words_item(&words, ", ", "%s", d->changes[i].subject);
 			count++;
 		}
@@ -515,10 +521,11 @@ static int run_one(const char *text, const struct report *r, const struct diff *
 	if (d)
 		ret = judge_changes(&v, d, &why);
 	else
-		ret = figure_values(c.figure, r, *c.subject ? c.subject : NULL, c.share, visit, &v, &why);
+		ret = figure_values(c.figure, r, *c.subject ? c.subject : NULL, c.share, visit, &v,
+				    &why);
 	if (ret) {
-		error_set(e, ret, "option \"--fail-if\": cannot judge \"%.*s\": %s", TEXT_SHOWN, text,
-			  why.text);
+		error_set(e, ret, "option \"--fail-if\": cannot judge \"%.*s\": %s", TEXT_SHOWN,
+			  text, why.text);
 		return why.hint[0] ? error_hint(e, "%s", why.hint) : ret;
 	}
 	if (v.holds)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <ctype.h>
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 #include "../common/options.h"
 #include "fmt.h"
@@ -173,7 +171,8 @@ const struct figure figures[] = {
 	{ "blocked", SUBJECT_PROCESS, FIGURE_TIME, true, false, ACCOUNT(blocked), NULL },
 	{ "unrecorded", SUBJECT_PROCESS, FIGURE_TIME, true, false, ACCOUNT(unrecorded), NULL },
 	{ "off_cpu", SUBJECT_PROCESS, FIGURE_TIME, true, false, DERIVED, NULL },
-	{ "page_allocations", SUBJECT_PROCESS, FIGURE_COUNT, false, false, ACCOUNT(page_events), NULL },
+	{ "page_allocations", SUBJECT_PROCESS, FIGURE_COUNT, false, false, ACCOUNT(page_events),
+	  NULL },
 	{ "page_bytes", SUBJECT_PROCESS, FIGURE_BYTES, false, false, ACCOUNT(pages), NULL },
 	{ 0 },
 };
@@ -296,8 +295,10 @@ static int walk_operations(struct walk *w, struct error *e)
 			give(w, row->operation->name, &v);
 	}
 	if (!w->seen && w->figure->of_durations) {
-		error_set(e, ERROR_USAGE, "no call of \"%.80s\" to measure", w->subject);
-		return error_hint(e, "\"calls(%.60s) == 0\" asks for that", w->subject);
+		error_set(e, ERROR_USAGE, "no call of \"%.80s\" to measure, the first of a process apart",
+			  w->subject);
+		return error_hint(e, "first(%.60s) and calls(%.60s) count them all", w->subject,
+				  w->subject);
 	}
 	if (!w->seen)
 		give(w, w->subject, &(struct figure_value){ 0, 1 });
@@ -357,7 +358,8 @@ static const char *process_text(const struct report *r, uint32_t process, char *
 
 	roles_text(&r->roles, process, role, sizeof(role));
 	fmt_text(name, sizeof(name), p->name, 0);
-	snprintf(buf, size, "%s %u%s%s%s", name, p->tgid, *role ? " (" : "", role, *role ? ")" : "");
+	snprintf(buf, size, "%s %u%s%s%s", name, p->tgid, *role ? " (" : "", role,
+		 *role ? ")" : "");
 	return buf;
 }
 

@@ -35,7 +35,7 @@ struct figure {
 	const char *name;
 	enum figure_subject subject;
 	enum figure_unit unit;
-	bool may_share;		/* FIGURE_TIME: a condition in % is on its share of the threads' lives */
+	bool may_share;		/* FIGURE_TIME: in % it is the share of the threads' lives */
 	bool of_durations;	/* rests on good calls: there is no value without any */
 	size_t offset;		/* of the uint64_t in struct latency_row or struct account */
 	/* SUBJECT_NONE and SUBJECT_SEVERITY, of a severity or SEVERITY_NONE. False: not known. */

@@ -11,7 +11,8 @@
  * LATENCY_KEEP of them; beyond that the calls are read again, some groups at a time.
  *
  * With a selection only calls of its threads and operations count. The first call stays that of
- * the process, so that the parts of a process add up to it: it is left out where its thread made it.
+ * the process, so that the parts of a process add up to it: it is left out where its thread made
+ * it.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -172,7 +172,26 @@ static const char *plain(char buf[FMT_SIZE], const struct cell *c, enum cell_typ
 	}
 }
 
-/* What a terminal might obey is made visible; a pipe or a file gets the bytes as they are. */
+/* Quotes doubled. */
+static void put_utf8(FILE *out, const char *text)
+{
+	while (*text) {
+		unsigned int length = fmt_utf8(text);
+
+		if (*text == '"')
+			fputc('"', out);
+		if (length)
+			fwrite(text, 1, length, out);
+		else
+			fputs("\xef\xbf\xbd", out);
+		text += length ? length : 1;
+	}
+}
+
+/*
+ * What a terminal might obey is made visible. A pipe or a file gets the text as it is, what is no
+ * UTF-8 replaced as in JSON.
+ */
 static void put_text(FILE *out, const char *text, bool screen)
 {
 	char visible[4096];
@@ -180,15 +199,11 @@ static void put_text(FILE *out, const char *text, bool screen)
 	if (screen)
 		text = fmt_text(visible, sizeof(visible), text, 0);
 	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, out);
+		put_utf8(out, text);
 		return;
 	}
 	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
+	put_utf8(out, text);
 	fputc('"', out);
 }
 
@@ -211,9 +226,10 @@ static void put_row(const struct listing *t, size_t row, FILE *out, bool screen)
 	}
 }
 
-void listing_csv(const struct listing *t, FILE *out)
+void listing_csv(const struct listing *t, const struct page *page)
 {
-	bool lossy = any_lossy(t), screen = isatty(fileno(out));
+	bool lossy = any_lossy(t);
+	FILE *out = page->file;
 	const char *between = "";
 
 	for (size_t i = 0; i < t->column_count; i++) {
@@ -224,7 +240,7 @@ void listing_csv(const struct listing *t, FILE *out)
 	}
 	fputs(lossy ? ",lossy\n" : "\n", out);
 	for (size_t row = 0; row < listing_shown(t); row++) {
-		put_row(t, row, out, screen);
+		put_row(t, row, out, page->terminal);
 		if (lossy)
 			fprintf(out, ",%d", row_lossy(t, row));
 		fputc('\n', out);

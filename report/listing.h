@@ -26,7 +26,7 @@ enum cell_type {
 	CELL_COUNT,		/* a */
 	CELL_NS,		/* a: a duration */
 	CELL_BYTES,		/* a */
-	CELL_TIME,		/* a: ns since the start of the recording, b: CLOCK_REALTIME; text: b's time of day */
+	CELL_TIME,		/* a: ns since the start, b: CLOCK_REALTIME, which text has */
 	CELL_SHARE,		/* a of b: percent in text, a ratio elsewhere */
 	CELL_RATE,		/* a events in b ns: a second */
 	CELL_RATIO,		/* a / b */
@@ -42,7 +42,7 @@ enum column_flag {
 	COLUMN_MAIN = 32,	/* what --min-share measures, where no column is asked for */
 	COLUMN_LEFT = 64,	/* aligned to the left; CELL_TEXT is always */
 	COLUMN_SPARSE = 128,	/* not in text where it has nothing but zeros */
-	COLUMN_LIKE = 256,	/* in text has the unit of the column before it, which has its type */
+	COLUMN_LIKE = 256,	/* in text has the unit of the column before, of the same type */
 };
 
 struct listing_column {
@@ -62,9 +62,9 @@ struct cell {
 
 /* --sort, --top, --min-share */
 struct listing_order {
-	const char *column;	/* key, key without unit, or title; NULL: as the view has it; "-KEY" */
+	const char *column;	/* key, key without unit, title; NULL: the view's; "-KEY" */
 	uint64_t top;		/* rows; 0 all */
-	double min_share;	/* 0.01: cut rows with less than 1 % of their column's sum; see below */
+	double min_share;	/* 0.01: cut rows with less than 1 % of their column's sum */
 };
 
 struct listing {
@@ -86,7 +86,7 @@ void listing_release(struct listing *t);
 void listing_text(struct listing *t, const char *text);
 void listing_number(struct listing *t, uint64_t a);			/* ID, COUNT, NS, BYTES */
 void listing_pair(struct listing *t, uint64_t a, uint64_t b);	/* TIME, SHARE, RATE, RATIO, BAR */
-void listing_none(struct listing *t);				/* not known, any type; so is b = 0, but for TIME */
+void listing_none(struct listing *t);		/* not known, any type; so is b = 0, but for TIME */
 /* Of the cell added last. */
 void listing_lossy(struct listing *t, bool lossy);
 void listing_bound(struct listing *t, bool bound);
@@ -107,8 +107,8 @@ void listing_order(struct listing *t, const struct listing_order *order);
 
 /* Of a table without rows the note alone. */
 void listing_print(const struct listing *t, const struct page *out);
-void listing_csv(const struct listing *t, FILE *out);	/* RFC 4180, with a line of keys; LF */
-void listing_json(const struct listing *t, struct json *j);	/* an array of objects, named t->key */
+void listing_csv(const struct listing *t, const struct page *page);	/* RFC 4180, with a line of keys; LF */
+void listing_json(const struct listing *t, struct json *j);	/* an array of objects: t->key */
 
 /* The tables of a view. */
 #define LISTING_SET_MAX 12

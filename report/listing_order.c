@@ -26,11 +26,27 @@ static size_t short_length(const char *key)
 	return length;
 }
 
+/* A title as it is printed has the unit behind it, which depends on the figures. */
+static bool is_title(const char *title, const char *name)
+{
+	static const char *const units[] = {
+		"", " ns", " us", " ms", " s", " B", " KiB", " MiB", " GiB", " bytes",
+	};
+	size_t length = title ? strlen(title) : 0;
+
+	if (!length || strncasecmp(title, name, length))
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (!strcmp(name + length, units[i]))
+			return true;
+	return false;
+}
+
 static bool is_called(const struct listing_column *c, const char *name)
 {
 	size_t length = short_length(c->key);
 
-	return !strcasecmp(c->key, name) || (c->title && !strcasecmp(c->title, name)) ||
+	return !strcasecmp(c->key, name) || is_title(c->title, name) ||
 	       (!strncasecmp(c->key, name, length) && !name[length]);
 }
 
@@ -173,7 +189,8 @@ static size_t share_column(const struct listing *t, const char *name)
 /* Rows below the least share go behind the others; returns how many others there are. */
 static size_t cut_small(const struct listing *t, size_t *order, size_t column, double least)
 {
-	size_t rows = listing_rows(t), kept = 0, cut = 0, *small = malloc((rows + 1) * sizeof(*small));
+	size_t rows = listing_rows(t), kept = 0, cut = 0,
+	       *small = malloc((rows + 1) * sizeof(*small));
 	uint64_t sum = listing_sum(t, column, 0).a;
 
 	if (!small)
@@ -204,8 +221,12 @@ void listing_order(struct listing *t, const struct listing_order *by)
 	for (size_t i = 0; i < rows; i++)
 		order[i] = i;
 	t->shown = rows;
-	if (by->column)
+	if (by->column) {
 		sort(t, order, by->column);
+		for (size_t i = 0; i < t->cell_count; i++)	/* indentation tells nothing then */
+			if (t->cells[i].text)
+				t->cells[i].a = 0;
+	}
 	if (by->min_share > 0 && column != NONE)
 		t->shown = cut_small(t, order, column, by->min_share);
 	arrange(t, order);
@@ -221,7 +242,8 @@ void listing_order(struct listing *t, const struct listing_order *by)
 struct listing *listing_set_add(struct listing_set *s, const char *key, const char *title,
 			    const struct listing_column *columns, size_t count)
 {
-	struct listing *t = &s->tables[s->count < LISTING_SET_MAX ? s->count++ : LISTING_SET_MAX - 1];
+	struct listing *t =
+		&s->tables[s->count < LISTING_SET_MAX ? s->count++ : LISTING_SET_MAX - 1];
 
 	listing_init(t, key, title, columns, count);
 	return t;
@@ -280,7 +302,8 @@ static const struct listing_column *nearest(const struct listing_set *s, const c
 
 			if (column->type == CELL_BAR)
 				continue;
-			snprintf(key, sizeof(key), "%.*s", (int)short_length(column->key), column->key);
+			snprintf(key, sizeof(key), "%.*s", (int)short_length(column->key),
+				 column->key);
 			d = options_distance(name, length, key);
 			if (d < best && d <= (length + 2) / 3) {
 				best = d;

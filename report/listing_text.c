@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A listing as aligned text: units and decimals of each column, which columns there is room for. */
-#include <stdlib.h>
 #include <string.h>
 #include "fmt.h"
 #include "grid.h"
@@ -66,7 +65,8 @@ static void extend(struct extent *e, const struct cell *c)
 static bool all_whole(const struct text *x, size_t column, uint64_t unit)
 {
 	for (size_t row = 0; row < x->lines; row++)
-		if (listing_cell(x->t, row, column)->known && listing_cell(x->t, row, column)->a % unit)
+		if (listing_cell(x->t, row, column)->known &&
+		    listing_cell(x->t, row, column)->a % unit)
 			return false;
 	return x->rest == 0 || sum_cell(x, column).a % unit == 0;
 }
@@ -354,8 +354,9 @@ static void choose_columns(struct text *x)
 	size_t bars = 0, left;
 
 	for (size_t i = 0; i < x->columns; i++)
-		x->shapes[i].included = !(x->t->columns[i].flags & (COLUMN_DATA | COLUMN_WIDE)) &&
-					!(x->t->columns[i].flags & COLUMN_SPARSE && is_empty(x->t, i));
+		x->shapes[i].included =
+			!(x->t->columns[i].flags & (COLUMN_DATA | COLUMN_WIDE)) &&
+			!(x->t->columns[i].flags & COLUMN_SPARSE && is_empty(x->t, i));
 	for (size_t i = 0; i < x->columns && x->page->width > PAGE_WIDTH; i++) {
 		if (!(x->t->columns[i].flags & COLUMN_WIDE) ||
 		    (x->t->columns[i].flags & COLUMN_SPARSE && is_empty(x->t, i)))
@@ -469,7 +470,9 @@ static bool for_text(const struct listing *t)
 void listing_print(const struct listing *t, const struct page *out)
 {
 	size_t rows = for_text(t) ? listing_rows(t) : 0;
-	struct text x = { .t = t, .page = out, .columns = t->column_count, .lines = listing_shown(t) };
+	struct text x = {
+		.t = t, .page = out, .columns = t->column_count, .lines = listing_shown(t),
+	};
 
 	if (x.columns > COLUMNS_MAX)
 		x.columns = COLUMNS_MAX;

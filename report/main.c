@@ -7,6 +7,7 @@
 #include "../common/log.h"
 #include "command.h"
 #include "view_chains.h"
+#include "view_diff.h"
 
 enum {
 	EXIT_OK = 0, EXIT_HOLDS = 1, EXIT_USAGE = 2, EXIT_NOT_OURS = 3, EXIT_VERSION = 4,
@@ -68,7 +69,7 @@ static void explain(struct error *e, const char *path)
 }
 
 /* All views asked for; --explain after them. Returns 0 or an error. */
-static int show(const struct command *c, struct report *r, const struct page *out, struct error *e)
+static int show_all(const struct command *c, struct report *r, const struct page *out, struct error *e)
 {
 	enum view_format format = c->csv ? VIEW_CSV : c->json ? VIEW_JSON : VIEW_TEXT;
 	int ret = 0;
@@ -94,17 +95,49 @@ static void show_diff(const struct command *c, const struct diff *d, const struc
 	json_object_end(&j);
 }
 
-/* The conditions, when everything is printed. */
-static int guard(const struct command *c, const struct report *r, const struct diff *d,
-		 struct error *e)
+/* Nothing at all is printed where something asked for cannot be. */
+static int show(const struct command *c, struct report *r, const struct page *out, struct error *e)
 {
-	int holds = guard_run(&c->guard, r, d, stderr, e);
+	struct page memory = *out;
+	char *text = NULL;
+	size_t size = 0;
+	int ret;
 
-	if (holds < 0) {
-		log_failure(e);
-		return exit_code(holds);
-	}
-	if (holds)
+	memory.file = open_memstream(&text, &size);
+	if (!memory.file)
+		return error_set(e, ERROR_MEMORY, "out of memory");
+	ret = show_all(c, r, &memory, e);
+	if (fclose(memory.file) && !ret)
+		ret = error_set(e, ERROR_MEMORY, "out of memory");
+	if (!ret)
+		fwrite(text, 1, size, out->file);
+	free(text);
+	return ret;
+}
+
+/* The conditions: judged before anything is printed, told after it. */
+struct judged { int holds; char *text; size_t size; };
+
+static int judge(struct judged *j, const struct command *c, const struct report *r,
+		 const struct diff *d, struct error *e)
+{
+	FILE *out = open_memstream(&j->text, &j->size);
+
+	if (!out)
+		return error_set(e, ERROR_MEMORY, "out of memory");
+	j->holds = guard_run(&c->guard, r, d, out, e);
+	if (fclose(out))
+		return error_set(e, ERROR_MEMORY, "out of memory");
+	if (j->holds < 0)
+		fputs(j->text, stderr);
+	return j->holds < 0 ? j->holds : 0;
+}
+
+static int verdict(const struct judged *j, const struct command *c, const struct report *r,
+		   const struct diff *d)
+{
+	fputs(j->text, stderr);
+	if (j->holds)
 		return EXIT_HOLDS;
 	return incomplete(c, r, d) ? EXIT_INCOMPLETE : EXIT_OK;
 }
@@ -118,54 +151,84 @@ static void begin(const char *path)
 	terminal_progress(text);
 }
 
+static int print_diff(const struct command *c, const struct diff *d, struct error *e)
+{
+	struct judged j = { 0 };
+	struct terminal t;
+	int status, ret = judge(&j, c, NULL, d, e);
+
+	status = exit_code(ret);
+	if (!ret) {
+		terminal_open(&t, &c->terminal);
+		show_diff(c, d, &t.page);
+		ret = terminal_close(&t, e);
+		status = ret ? EXIT_OTHER : verdict(&j, c, NULL, d);
+	}
+	if (ret)
+		log_failure(e);
+	free(j.text);
+	return status;
+}
+
 static int run_diff(const struct command *c, struct error *e)
 {
 	struct diff *d = NULL;
-	struct terminal t;
 	int ret, status;
 
 	begin(c->before[0]);
 	ret = diff_load(&d, c->before, c->before_count, c->after, c->after_count,
 			&c->report.select, e);
-	status = exit_code(ret);
 	terminal_progress_end();
-	if (!ret) {
-		terminal_open(&t, &c->terminal);
-		show_diff(c, d, &t.page);
-		ret = terminal_close(&t, e);
-		status = ret ? EXIT_OTHER : guard(c, NULL, d, e);
-	}
+	status = exit_code(ret);
 	if (ret)
 		log_failure(e);
+	else
+		status = print_diff(c, d, e);
 	diff_release(d);
 	return status;
 }
 
-static int run(const struct command *c, struct error *e)
+static int print_report(const struct command *c, struct report *r, struct error *e)
 {
+	struct judged j = { 0 };
+	struct error closing = { 0 };
 	struct terminal t;
-	struct report r;
-	int ret, status, shown;
+	int status, ret = judge(&j, c, r, NULL, e);
 
-	begin(c->after[0]);
-	ret = report_open(&r, c->after[0], &c->report, e);
 	status = exit_code(ret);
-	terminal_progress_end();
-	if (ret) {
-		explain(e, c->after[0]);
-	} else {
+	if (!ret) {
 		terminal_open(&t, &c->terminal);
-		ret = shown = show(c, &r, &t.page, e);
-		status = exit_code(shown);
-		if (terminal_close(&t, shown ? &(struct error){ 0 } : e) && !shown) {
+		ret = show(c, r, &t.page, e);
+		status = exit_code(ret);
+		if (terminal_close(&t, &closing) && !ret) {
+			*e = closing;
+			ret = closing.code;
 			status = EXIT_OTHER;
-			ret = ERROR_SYSTEM;
 		}
 	}
 	if (ret)
 		log_failure(e);
 	else
-		status = guard(c, &r, NULL, e);
+		status = verdict(&j, c, r, NULL);
+	free(j.text);
+	return status;
+}
+
+static int run(const struct command *c, struct error *e)
+{
+	struct report r;
+	int ret, status;
+
+	begin(c->after[0]);
+	ret = report_open(&r, c->after[0], &c->report, e);
+	terminal_progress_end();
+	status = exit_code(ret);
+	if (ret) {
+		explain(e, c->after[0]);
+		log_failure(e);
+	} else {
+		status = print_report(c, &r, e);
+	}
 	report_release(&r);
 	return status;
 }

@@ -66,7 +66,8 @@ bool moment_span(const struct recording *r, const char *text, uint64_t *ns)
 	if (!rest)
 		return false;
 	if (!strcmp(rest, "%"))
-		value = (unsigned __int128)d.digits * (r->whole_end - r->whole_start) / d.scale / 100;
+		value = (unsigned __int128)d.digits * (r->whole_end - r->whole_start) / d.scale /
+			100;
 	else
 		value = (unsigned __int128)d.digits * unit_of(rest) / d.scale;
 	*ns = value > INT64_MAX ? INT64_MAX : (uint64_t)value;
@@ -119,7 +120,8 @@ static uint64_t distance(const struct recording *r, uint64_t realtime)
  * The day before the start's, that day and the two after it: in a recording of more than a day
  * each time of day is inside, and the first one counts.
  */
-static bool nearest_day(const struct recording *r, const struct tm *clock, uint64_t ns, uint64_t *ts)
+static bool nearest_day(const struct recording *r, const struct tm *clock, uint64_t ns,
+			uint64_t *ts)
 {
 	time_t begin = (time_t)(recording_realtime(r, r->whole_start) / NS_S);
 	uint64_t best = UINT64_MAX;

@@ -17,7 +17,8 @@ struct page {
 	FILE *file;
 	size_t width;		/* columns */
 	bool color;		/* escape sequences are wanted */
-	bool ascii;		/* nothing but ASCII may be added to names of the file: bars, lines */
+	bool ascii;		/* but for names of the file there is only ASCII: bars, lines */
+	bool terminal;		/* it ends there, whatever file is */
 	bool raw;		/* ns and bytes as plain integers */
 };
 #endif

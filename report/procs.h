@@ -42,9 +42,9 @@ struct thread_account {
 	uint64_t begin, end;		/* its life inside the span */
 	bool alive;			/* at the end of the span */
 	/*
-	 * ts at which, having run, it first fell asleep until another thread woke it, waits for block
-	 * I/O aside; UINT64_MAX: never, as far as is recorded. Of threads of the tree only. A worker
-	 * is starting up until then.
+	 * ts at which, having run, it first fell asleep until another thread woke it, waits for
+	 * block I/O aside; UINT64_MAX: never, as far as is recorded. Of threads of the tree only.
+	 * A worker is starting up until then.
 	 */
 	uint64_t first_wait;
 	bool off;			/* off the CPU at the end: */

@@ -48,7 +48,8 @@ static bool in_order(const struct report *r, uint32_t process)
 {
 	const struct selection *s = &r->selection;
 
-	return select_offers(r, process, s->by_thread || s->options.all) && select_process(s, process);
+	return select_offers(r, process, s->by_thread || s->options.all) &&
+	       select_process(s, process);
 }
 
 /* Mains, workers main by main, then helpers by the time they ran, then those outside the tree. */

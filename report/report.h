@@ -43,7 +43,7 @@ struct report {
 	struct listing_order order_by;	/* of options */
 	bool no_group;
 	enum no_calls no_calls;
-	uint32_t *order;		/* processes selected, of the tree by default, as tables list them */
+	uint32_t *order;		/* processes selected, else the tree, as tables list them */
 	size_t order_count;
 	uint64_t covered_until;		/* ns from the start; the span's length */
 	uint64_t probe_call;		/* ns a probed call takes longer, calibrated; 0 unknown */

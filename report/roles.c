@@ -43,6 +43,21 @@ static void find_mains(struct builder *b, const struct latency *l)
 		b->roles->processes[i].number = 0;
 }
 
+/* Children of a process from before its exec were another program's: a shell's that led to it. */
+static bool of_another_program(const struct tasks *t, const struct process *child)
+{
+	const struct process *parent = &t->processes[child->parent];
+
+	for (size_t i = 0; parent->execed && i < t->name_count; i++) {
+		const struct name_change *change = &t->names[i];
+
+		if (change->exec && change->ts > child->birth &&
+		    t->threads[change->thread].process == child->parent)
+			return true;
+	}
+	return false;
+}
+
 static void find_children(struct builder *b)
 {
 	const struct tasks *t = b->tasks;
@@ -52,7 +67,7 @@ static void find_children(struct builder *b)
 
 		if (p->in_tree && p->parent != TASKS_NONE &&
 		    b->roles->processes[i].role == ROLE_HELPER &&
-		    b->roles->processes[p->parent].role == ROLE_MAIN)
+		    b->roles->processes[p->parent].role == ROLE_MAIN && !of_another_program(t, p))
 			b->children[b->count++] = (struct child){
 				p->parent, (uint32_t)i, p->execed, p->name, p->command,
 				p->birth };

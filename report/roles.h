@@ -6,7 +6,8 @@
  * the CUDA calls of the one with most is a main (without any call, the command is). Children of
  * a main of one kind are its workers: of one name and, but for numbers, one command line, forked
  * and never exec'd, or two and more that exec'd. Of several kinds the largest counts; one that
- * exec'd only if it ran longer too than the one that only forked. The rest are helpers. Mains
+ * exec'd only if it ran longer too than the one that only forked. Children that were made before the
+ * main's last exec belong to another program. The rest are helpers. Mains
  * are numbered where there are several, workers always.
  */
 #include <stddef.h>

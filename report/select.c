@@ -114,7 +114,8 @@ static bool comm_matches(struct matcher *m, uint32_t thread, bool lives)
 		if (!p->in_tree && !m->outside && !name->outside)
 			continue;
 		if (select_bit(name->threads, t->thread_count, thread) ||
-		    (p->leader != TASKS_NONE && select_bit(name->threads, t->thread_count, p->leader))) {
+		    (p->leader != TASKS_NONE &&
+		     select_bit(name->threads, t->thread_count, p->leader))) {
 			matches = true;
 			name->found |= lives;
 		}
@@ -156,7 +157,8 @@ static void match_process(struct matcher *m, uint32_t process)
 	bool pid = pid_matches(m, process), role = role_matches(m, process);
 	struct selected_count threads = { 0, 0 };
 
-	for (uint32_t i = t->processes[process].first_thread; i != TASKS_NONE; i = t->threads[i].next) {
+	for (uint32_t i = t->processes[process].first_thread; i != TASKS_NONE;
+	     i = t->threads[i].next) {
 		bool lives = thread_lives(m->report, i), tid = tid_matches(m, i, lives);
 
 		threads.all += lives;
@@ -220,7 +222,8 @@ static bool names_outside(const struct name_list *role)
 }
 
 /* Kinds, the main's first, then who ran most: "worker" comes before "worker 3". */
-static void offer_role(const struct report *r, uint32_t process, const char *wanted, struct choices *c)
+static void offer_role(const struct report *r, uint32_t process, const char *wanted,
+		       struct choices *c)
 {
 	enum role kind = r->roles.processes[process].role;
 	uint64_t running = r->procs.processes[process].a.running;
@@ -228,7 +231,8 @@ static void offer_role(const struct report *r, uint32_t process, const char *wan
 
 	role_of(r, process, role, sizeof(role));
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(role, " "), role);
-	choices_add(c, first, kind ? ROLE_LAST - (uint64_t)kind : ROLE_LAST - ROLE_HELPER - 1, wanted);
+	choices_add(c, first, kind ? ROLE_LAST - (uint64_t)kind : ROLE_LAST - ROLE_HELPER - 1,
+		    wanted);
 	if (strcmp(first, role))
 		choices_add(c, role, running, wanted);
 }
@@ -243,7 +247,8 @@ static void offer_process(const struct matcher *m, const struct name_list *l, co
 
 	role_of(m->report, process, role, sizeof(role));
 	if (l == &m->pid) {
-		snprintf(text, sizeof(text), "%u %s", p->tgid, strcmp(role, "other") ? role : p->name);
+		snprintf(text, sizeof(text), "%u %s", p->tgid,
+			 strcmp(role, "other") ? role : p->name);
 		choices_add(c, text, weight, NULL);
 	} else if (l == &m->role) {
 		offer_role(m->report, process, wanted, c);
@@ -258,8 +263,8 @@ static void offer_process(const struct matcher *m, const struct name_list *l, co
 	}
 }
 
-static int nothing_named(const struct matcher *m, const struct name_list *l, const struct name *name,
-			 struct error *e)
+static int nothing_named(const struct matcher *m, const struct name_list *l,
+			 const struct name *name, struct error *e)
 {
 	const struct report *r = m->report;
 	struct choices c = { 0 };
@@ -350,7 +355,8 @@ static int no_operation(const struct report *r, const char *name, struct error *
 	return error_hint(e, "there are: %s", text);
 }
 
-static bool operation_matches(const struct latency *l, const struct name *name, const char *operation)
+static bool operation_matches(const struct latency *l, const struct name *name,
+			      const char *operation)
 {
 	if (name_is_glob(name->text))
 		return name_glob(name->text, operation, true);
@@ -388,7 +394,8 @@ static int find_operations(struct matcher *m, struct error *e)
 				m->op.names[k].found = true;
 				set_bit(s->operations, operation->id);
 			}
-		s->operation.selected += select_bit(s->operations, s->operation_bits, operation->id);
+		s->operation.selected +=
+			select_bit(s->operations, s->operation_bits, operation->id);
 	}
 	missing = name_list_missing(&m->op);
 	return missing ? no_operation(m->report, missing->text, e) : 0;

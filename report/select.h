@@ -12,8 +12,8 @@
  *
  *	pid	PIDs, of the machine or of the process's own namespace
  *	tid	TIDs
- *	comm	globs; the name of the process (then all its threads) or of the thread: the last one,
- *		or one that an exec or a rename gave it before
+ *	comm	globs; the name of the process (then all its threads) or of the thread: the last
+ *		one, or one that an exec or a rename gave it before
  *	role	main, worker, helper, other (outside the tree); "worker 3" one of them
  *	op	globs of operations, case ignored; "launch" alone matches what contains it
  *	cpu	CPUs, as 0-3,8
@@ -51,7 +51,8 @@ struct selection {
 	uint64_t *operations;		/* bit per operation id */
 	size_t thread_bits, process_bits, operation_bits;
 	bool process_outside;		/* one at least is not of the tree */
-	struct selected_count thread, process, operation;	/* thread: of the processes selected */
+	struct selected_count process, operation;
+	struct selected_count thread;	/* of the processes selected */
 };
 
 /*

@@ -14,8 +14,8 @@ static int bad(const struct recording *r, const char *option, const char *what, 
 	return error_hint(e, "the recording covers %s", moment_range(r, range, sizeof(range)));
 }
 
-static int read_moment(const struct recording *r, const char *option, const char *text, uint64_t *ts,
-		       struct error *e)
+static int read_moment(const struct recording *r, const char *option, const char *text,
+		       uint64_t *ts, struct error *e)
 {
 	if (moment_read(r, text, ts))
 		return 0;
@@ -138,7 +138,8 @@ static const char *take_cpus(struct selection *s, const struct recording *r, con
 			found = true;
 		}
 	if (!found)
-		no_cpu(r, first == last ? "no such CPU" : "no such CPUs", text, (int)(end - text), e);
+		no_cpu(r, first == last ? "no such CPU" : "no such CPUs", text, (int)(end - text),
+		       e);
 	return found ? end : NULL;
 }
 
@@ -177,10 +178,11 @@ int select_span(struct selection *s, const struct select_options *options, struc
 		ret = find_bounds(options, r, &from, &to, e);
 	if (ret)
 		return ret;
-	if (from >= to && (options->from || options->to || options->last || options->skip))
+	s->by_time = options->from || options->to || options->last || options->skip;
+	if (from >= to && s->by_time)
 		return nothing_left(options, r, e);
-	s->by_time = from > r->start || to < r->end;
-	if (!s->by_time && !s->by_cpu)
+	/* What was asked for is told, where it turns out to be all there is too. */
+	if (from == r->start && to == r->end && !s->by_cpu)
 		return 0;
 	ret = recording_narrow(r, from, to, s->by_cpu ? s->cpus : NULL);
 	return ret ? error_set(e, ret, "out of memory") : 0;

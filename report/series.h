@@ -26,19 +26,19 @@ struct series_step {
 	uint64_t busy;			/* ns the CPUs were busy; with selected threads, theirs */
 	uint64_t cpu_time;		/* ns of the CPUs that are recorded */
 	uint64_t unrecorded;		/* ns of the CPUs that are not */
-	uint64_t runnable;		/* ns of threads running or waiting, without the recorder's */
+	uint64_t runnable;		/* ns of threads running or waiting, but the recorder's */
 	uint64_t switches;		/* the idle task's are never counted */
 	uint64_t page_events, pages;
 	uint64_t calls, failed;		/* returned in it; failed ones are among the calls */
 	uint64_t cuda;			/* ns inside good top-level calls, over all threads */
 	/*
-	 * Good calls that returned in it, without the first of each process and operation: of the top
-	 * level, or where operations are selected, of these on any level.
+	 * Good calls that returned in it, without the first of each process and operation: of the
+	 * top level, or where operations are selected, of these on any level.
 	 */
 	uint64_t n, p50, p99, max;	/* 0 when n is */
 	bool has_memory;
 	uint64_t available;		/* bytes: the last sample in or before it */
-	uint64_t steal, sampled;	/* ns over all CPUs by /proc/stat, spread between its samples */
+	uint64_t steal, sampled;	/* ns over all CPUs by /proc/stat, spread between samples */
 	bool calls_lossy, switches_lossy, pages_lossy;	/* something was lost in it */
 };
 
@@ -68,7 +68,7 @@ struct series_memory {
 	struct series_pages *cells;	/* private */
 };
 
-/* The step of timelines, from text, or NULL. ERROR_USAGE when it cannot be used, with one that can. */
+/* The step of timelines, from text or NULL. ERROR_USAGE: cannot be used, with one that can. */
 int series_step(const struct report *r, const char *text, uint64_t *step, struct error *e);
 /* The same of memory by process. */
 int series_memory_step(const struct report *r, const char *text, uint64_t *step, struct error *e);

@@ -8,7 +8,7 @@
 #include "series.h"
 #include "timeline.h"
 
-/* Stretches of time that may touch many steps: a part of the first and last, all of those between. */
+/* Stretches of time that touch many steps: a part of the first and last, all of those between. */
 struct stretches { uint64_t part; int64_t whole; };
 
 struct series_cell;

@@ -80,7 +80,7 @@ static int one_cpu(void *context, unsigned int worker, size_t job)
 	for (size_t i = cpu->first; i < cpu->first + cpu->count; i++) {
 		const struct timeline_row *row = &tl->rows[i];
 
-		/* As procs.h has it, whom nobody knows counts between two rows, not at the edges. */
+		/* As in procs.h, whom nobody knows counts between two rows, not at the edges. */
 		known = came == row->prev && (came != TASKS_UNKNOWN || i > cpu->first);
 		add_tile(b, number, known ? came : TASKS_NONE, at, row->ts);
 		add_wait(b, number, row->next, row->ts - row->wait, row->ts);

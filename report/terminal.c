@@ -172,6 +172,7 @@ void terminal_open(struct terminal *t, const struct terminal_options *options)
 	*t = (struct terminal){ .page = { .file = stdout, .raw = options->raw } };
 	t->page.width = screen ? terminal_width() : PAGE_WIDTH;
 	t->page.ascii = !is_utf8();
+	t->page.terminal = isatty(STDOUT_FILENO);
 	if (pager)
 		open_pager(t, pager);
 	setvbuf(t->page.file, NULL, _IOFBF, BUFFER_SIZE);

@@ -272,7 +272,8 @@ static int make_workers(struct tiles *t)
 			w->tallies[k].first_in = UINT64_MAX;
 			w->tallies[k].first_wait = ours ? UINT64_MAX : 0;
 			w->tallies[k].stall_floor =
-				tiles_keeps_stalls(t->tasks, t->stalling, (uint32_t)k) ? 1 : UINT64_MAX;
+				tiles_keeps_stalls(t->tasks, t->stalling, (uint32_t)k) ? 1 :
+											 UINT64_MAX;
 		}
 	}
 	return t->workers ? 0 : ERROR_MEMORY;

@@ -18,7 +18,7 @@ struct tally {
 	uint64_t periods, off_max, off_max_end;
 	uint64_t page_events, pages, breaks;
 	uint64_t first_in, last_in, last_out, last_page, died;	/* ts; first_in UINT64_MAX: none */
-	uint64_t first_wait;		/* see struct thread_account; of threads outside the tree 0 */
+	uint64_t first_wait;		/* see struct thread_account; outside the tree 0 */
 	uint64_t stall_floor;		/* shorter stalls are not among the worst */
 	bool out_runnable;		/* at last_out */
 };

@@ -164,11 +164,13 @@ static bool in_class(bool aarch64, uint16_t syscall, enum syscall_class class)
  */
 static bool is_sender(const struct timeline *tl, bool aarch64, const struct timeline_row *back)
 {
-	return back->waker > TASKS_IDLE && tl->tasks->processes[tl->tasks->threads[back->waker].process].in_tree &&
+	return back->waker > TASKS_IDLE &&
+	       tl->tasks->processes[tl->tasks->threads[back->waker].process].in_tree &&
 	       in_class(aarch64, back->waker_syscall, SYSCALL_SEND);
 }
 
-enum wake_cause timeline_wake(const struct timeline *tl, bool aarch64, const struct timeline_row *back)
+enum wake_cause timeline_wake(const struct timeline *tl, bool aarch64,
+			      const struct timeline_row *back)
 {
 	uint8_t vector = back->waker_vector;
 

@@ -99,7 +99,8 @@ enum wake_cause {
 };
 
 /* aarch64: whose system call numbers these are. Of the row of a return; THREAD: its waker. */
-enum wake_cause timeline_wake(const struct timeline *tl, bool aarch64, const struct timeline_row *back);
+enum wake_cause timeline_wake(const struct timeline *tl, bool aarch64,
+			      const struct timeline_row *back);
 bool timeline_by_timer(const struct timeline_row *back);
 
 /* Goes through a thread's pieces in [start, end), which lies in the span. */

@@ -18,7 +18,8 @@ const struct view views[] = {
 	  "print one operation by process, size, kind and stream, and its slowest calls",
 	  NULL, view_detail_tables, NULL },
 	{ "errors", NULL, false, "print failed CUDA calls by code", NULL, view_error_tables, NULL },
-	{ "open", NULL, false, "print CUDA calls that never returned", NULL, view_open_tables, NULL },
+	{ "open", NULL, false, "print CUDA calls that never returned",
+	  NULL, view_open_tables, NULL },
 	{ "chains", NULL, false, "print all cause-to-effect chains, and what is behind them",
 	  view_chains, NULL, view_json_chains },
 	{ "waits", NULL, false, "print who waited for whom", NULL, view_wait_tables, NULL },
@@ -66,7 +67,7 @@ static int show_tables(const struct view *v, const char *argument, enum view_for
 	if (!ret)
 		ret = listing_set_order(&set, &r->order_by, e);
 	if (!ret && format == VIEW_CSV)
-		listing_csv(&set.tables[0], out->file);
+		listing_csv(&set.tables[0], out);
 	else if (!ret && format == VIEW_JSON)
 		put_json(&set, out);
 	else if (!ret)
@@ -76,7 +77,8 @@ static int show_tables(const struct view *v, const char *argument, enum view_for
 }
 
 /* A view with text of its own: whether its tables have the column asked for. */
-static int check_order(const struct view *v, const char *argument, struct report *r, struct error *e)
+static int check_order(const struct view *v, const char *argument, struct report *r,
+		       struct error *e)
 {
 	struct listing_set set = { .count = 0 };
 	int ret = 0;

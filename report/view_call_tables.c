@@ -61,7 +61,8 @@ static void add_code(struct listing *t, int64_t code)
 int view_error_tables(struct report *r, const char *argument, struct listing_set *out,
 		      struct error *e)
 {
-	struct listing *t = listing_set_add(out, "errors", NULL, error_columns, COUNT(error_columns));
+	struct listing *t =
+		listing_set_add(out, "errors", NULL, error_columns, COUNT(error_columns));
 	char buf[80];
 
 	(void)argument;
@@ -75,7 +76,8 @@ int view_error_tables(struct report *r, const char *argument, struct listing_set
 		listing_text(t, error->operation->name);
 		add_code(t, error->code);
 		cuda_error_name(error->operation->layer, error->code, buf, sizeof(buf));
-		listing_text(t, error->code == CALLS_OTHER_CODES ? "other codes" : *buf ? buf : NULL);
+		listing_text(t, error->code == CALLS_OTHER_CODES ? "other codes" :
+				*buf ? buf : NULL);
 		list_number(t, true, error->count, r->completeness.calls_lossy);
 	}
 	if (!listing_rows(t))
@@ -85,7 +87,8 @@ int view_error_tables(struct report *r, const char *argument, struct listing_set
 
 static const char *reason_text(enum open_reason reason)
 {
-	return reason == OPEN_AT_END ? "end" : reason == OPEN_THREAD_ENDED ? "thread ended" : "abandoned";
+	return reason == OPEN_AT_END ? "end" :
+	       reason == OPEN_THREAD_ENDED ? "thread ended" : "abandoned";
 }
 
 static void add_open(struct listing *t, const struct report *r, const struct latency_open *open)
@@ -102,9 +105,11 @@ static void add_open(struct listing *t, const struct report *r, const struct lat
 	listing_text(t, reason_text(open->reason));
 }
 
-int view_open_tables(struct report *r, const char *argument, struct listing_set *out, struct error *e)
+int view_open_tables(struct report *r, const char *argument, struct listing_set *out,
+		     struct error *e)
 {
-	struct listing *t = listing_set_add(out, "open_calls", NULL, open_columns, COUNT(open_columns));
+	struct listing *t =
+		listing_set_add(out, "open_calls", NULL, open_columns, COUNT(open_columns));
 	bool reasons[OPEN_ABANDONED + 1] = { false };
 
 	(void)argument;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <string.h>
 #include "cuda_errors.h"
 #include "fmt.h"
 #include "view.h"
@@ -38,7 +37,8 @@ static const struct latency_row *next_first(const struct report *r, uint32_t pro
 	return best;
 }
 
-void print_first_calls(const struct report *r, uint32_t process, size_t limit, const struct page *out)
+void print_first_calls(const struct report *r, uint32_t process, size_t limit,
+		       const struct page *out)
 {
 	const struct latency_row *row = next_first(r, process, NULL);
 	const char *mark = r->completeness.calls_lossy ? "~" : "";
@@ -83,7 +83,8 @@ void print_errors(const struct report *r, uint32_t process, size_t limit, const 
 }
 
 /* Those really open when the recording ended, the oldest first. */
-static void print_still_open(const struct report *r, uint32_t process, size_t limit, const struct page *out)
+static void print_still_open(const struct report *r, uint32_t process, size_t limit,
+			     const struct page *out)
 {
 	char label[96], age[FMT_SIZE], at[FMT_SIZE];
 	const char *mark = r->completeness.calls_lossy ? "~" : "";
@@ -125,7 +126,8 @@ static struct group *group_of(struct group groups[GROUPS], size_t *count,
 	return &groups[(*count)++];
 }
 
-static void print_group(const struct group *g, const char *title, const char *mark, const struct page *out)
+static void print_group(const struct group *g, const char *title, const char *mark,
+			const struct page *out)
 {
 	char n[FMT_SIZE], age[FMT_SIZE];
 
@@ -164,7 +166,8 @@ static void print_ended(const struct report *r, uint32_t process, enum open_reas
 		fprintf(out->file, "%s: %zu more: --open\n", title, more);
 }
 
-void print_open_calls(const struct report *r, uint32_t process, size_t limit, const struct page *out)
+void print_open_calls(const struct report *r, uint32_t process, size_t limit,
+		      const struct page *out)
 {
 	print_still_open(r, process, limit, out);
 	print_ended(r, process, OPEN_ABANDONED, limit, out);

@@ -169,7 +169,8 @@ static void print_effects(const struct chain *c, const struct page *out)
 	grid_print(&t, out, 2);
 	grid_release(&t);
 	if (c->effect_count > EFFECTS_SHOWN)
-		fprintf(out->file, INDENT "and %zu more: --json\n", c->effect_count - EFFECTS_SHOWN);
+		fprintf(out->file, INDENT "and %zu more: --json\n",
+			c->effect_count - EFFECTS_SHOWN);
 }
 
 static void count_item(struct words *w, uint64_t n, const char *one, const char *many)
@@ -247,6 +248,7 @@ void view_chains(const struct report *r, const struct page *out)
 			      fmt_span(span, c->span));
 	if (r->no_calls != NO_CALLS_NOT)
 		print_wrapped(out, 2, "%s, so there is nothing to account for.",
-			      r->no_calls == NO_CALLS_SELECTED ? "There is no CUDA call in this part of the recording" :
-								 "No CUDA call was recorded");
+			      r->no_calls == NO_CALLS_SELECTED ?
+				      "There is no CUDA call in this part of the recording" :
+				      "No CUDA call was recorded");
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdio.h>
-#include <string.h>
 #include "advice.h"
 #include "chain_text.h"
 #include "fmt.h"
@@ -8,6 +7,8 @@
 #include "view_chains.h"
 #include "view_text.h"
 #include "words.h"
+
+#define CANNOT_TOLD 3	/* of what cannot be told, in sentences */
 
 #define CHAINS_SHOWN 3		/* on the default screen */
 #define EFFECTS_SHOWN 2
@@ -249,11 +250,18 @@ void print_cannot(const struct report *r, const struct page *out)
 {
 	const struct chains *c = &r->chains;
 	char text[CHAIN_LINE];
+	size_t told = 0;
 
-	for (size_t i = 0; i < c->cannot_count; i++)
-		if (c->cannot[i].reason != CANNOT_NO_CALLS || r->no_calls == NO_CALLS_NOT)
+	for (size_t i = 0; i < c->cannot_count; i++) {
+		if (c->cannot[i].reason == CANNOT_NO_CALLS && r->no_calls != NO_CALLS_NOT)
+			continue;
+		if (told++ < CANNOT_TOLD)
 			print_wrapped(out, 2, "Chains: %s.",
 				      cannot_text(r, &c->cannot[i], text, sizeof(text)));
+	}
+	if (told > CANNOT_TOLD)
+		print_wrapped(out, 2, "Chains: %zu more cannot be told, all listed by --json.",
+			      told - CANNOT_TOLD);
 }
 
 /* The small one that lost most, of those the host could do better or of the others. */
@@ -299,8 +307,8 @@ bool print_left_out(const struct report *r, const struct page *out)
 	size_t n = r->chains.left_out;
 
 	if (n)
-		print_wrapped(out, 2, "Chains: none is about what is selected; %zu other%s %s there without the "
-			      "narrowing.", n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+		print_wrapped(out, 2, "Chains: none is about what is selected; %zu other%s %s there without the narrowing.",
+			      n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
 	return n;
 }
 
@@ -330,12 +338,10 @@ static void print_missing(const struct report *r, const struct page *out)
 	char text[CHAIN_NAME];
 
 	if (without && *without)
-		print_wrapped(out, 2, "Recorded without %s: what only these tell is unexplained here; "
-			      "record again without --without.",
+		print_wrapped(out, 2, "Recorded without %s: what only these tell is unexplained here; record again without --without.",
 			      fmt_text(text, sizeof(text), without, 70));
 	if (!r->system.samples)
-		print_wrapped(out, 2, "There is no sample of the whole machine in the file, so a lack of "
-			      "memory does not show; record for longer.");
+		print_wrapped(out, 2, "There is no sample of the whole machine in the file, so a lack of memory does not show; record for longer.");
 }
 
 void print_chains(const struct report *r, const struct page *out)

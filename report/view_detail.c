@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* --op-detail: one operation by thread, size, kind and stream, its durations, its slowest calls. */
 #include <stdio.h>
-#include <string.h>
 #include "chain_text.h"
 #include "cuda_errors.h"
 #include "detail.h"
@@ -134,10 +133,11 @@ static void add_figures(struct listing *t, const struct report *r, const struct 
 static void add_bytes(struct listing *t, const struct report *r, const struct detail_class *c)
 {
 	bool lossy = r->completeness.calls_lossy;
-	unsigned __int128 rate = c->inside ? (unsigned __int128)c->bytes * 1000000000 / c->inside : 0;
+	unsigned __int128 bytes = c->bytes, rate = c->inside ? bytes * 1000000000 / c->inside : 0;
 
 	list_number(t, true, c->bytes, lossy);
-	list_number(t, c->inside && c->bytes, rate < UINT64_MAX ? (uint64_t)rate : UINT64_MAX, lossy);
+	list_number(t, c->inside && c->bytes, rate < UINT64_MAX ? (uint64_t)rate : UINT64_MAX,
+		    lossy);
 	list_number(t, true, c->inside, lossy);
 }
 
@@ -191,7 +191,8 @@ static const char *size_text(char buf[LABEL], uint64_t key)
 
 static void size_table(const struct report *r, const struct detail *d, struct listing_set *out)
 {
-	struct listing *t = listing_set_add(out, "by_size", "by size", size_columns, COUNT(size_columns));
+	struct listing *t =
+		listing_set_add(out, "by_size", "by size", size_columns, COUNT(size_columns));
 	const struct detail_class *classes = d->classes[DETAIL_SIZE];
 	size_t count = d->counts[DETAIL_SIZE];
 	char buf[LABEL];
@@ -217,7 +218,8 @@ static const char *kind_text(uint64_t kind)
 		"as the addresses say", "other",
 	};
 
-	return kind == DETAIL_NONE ? "none" : kinds[kind < DETAIL_KIND_OTHER ? kind : DETAIL_KIND_OTHER];
+	return kind == DETAIL_NONE ? "none" :
+				     kinds[kind < DETAIL_KIND_OTHER ? kind : DETAIL_KIND_OTHER];
 }
 
 static void kind_table(const struct report *r, const struct detail *d, struct listing_set *out)
@@ -269,7 +271,8 @@ static void stream_table(const struct report *r, const struct detail *d, struct 
 		list_number(t, classes[i].process != TASKS_UNKNOWN,
 			    r->tasks.processes[classes[i].process].tgid, false);
 		add_role(t, r, classes[i].process);
-		listing_text(t, d->folded[DETAIL_STREAM] ? "all" : stream_text(buf, classes[i].key));
+		listing_text(t,
+			     d->folded[DETAIL_STREAM] ? "all" : stream_text(buf, classes[i].key));
 		add_figures(t, r, &classes[i]);
 		add_bytes(t, r, &classes[i]);
 	}
@@ -289,13 +292,15 @@ static const char *bound_text(char buf[FMT_SIZE], uint64_t ns)
 	return buf;
 }
 
-static void add_bin(struct listing *t, const struct detail *d, size_t bin, uint64_t sum, uint64_t most)
+static void add_bin(struct listing *t, const struct detail *d, size_t bin, uint64_t sum,
+		    uint64_t most)
 {
 	bool last = bin + 1 == DETAIL_BINS;
 	char text[LABEL], from[FMT_SIZE], to[FMT_SIZE];
 
 	bound_text(from, detail_bin(bin));
-	snprintf(text, sizeof(text), "%s to %s", from, last ? "" : bound_text(to, detail_bin(bin + 1)));
+	snprintf(text, sizeof(text), "%s to %s", from,
+		 last ? "" : bound_text(to, detail_bin(bin + 1)));
 	listing_text(t, text);
 	listing_number(t, detail_bin(bin));
 	list_number(t, !last, detail_bin(bin + 1), false);
@@ -350,7 +355,8 @@ static void add_slow(struct listing *t, const struct report *r, const struct det
 	listing_number(t, i + 1);
 	list_time(r, t, true, call->start);
 	listing_text(t, chain_moment(&r->recording, call->start, buf, sizeof(buf)));
-	list_number(t, call->process != TASKS_UNKNOWN, r->tasks.processes[call->process].tgid, false);
+	list_number(t, call->process != TASKS_UNKNOWN, r->tasks.processes[call->process].tgid,
+		    false);
 	add_role(t, r, call->process);
 	listing_number(t, call->tid);
 	listing_text(t, call->thread != TASKS_UNKNOWN ? r->tasks.threads[call->thread].name : NULL);
@@ -379,7 +385,9 @@ static void slowest_table(const struct report *r, const struct detail *d, struct
 /* "waiting for a CPU: hog 1234"; "others" where it took less than half of that. */
 static void add_cause(struct listing *t, const struct report *r, const struct call_account *a)
 {
-	struct effect effect = { .kind = EFFECT_SLOW_CALL, .thread = a->thread, .operation = a->operation };
+	struct effect effect = {
+		.kind = EFFECT_SLOW_CALL, .thread = a->thread, .operation = a->operation,
+	};
 	const struct chain c = { .process = a->process, .effects = &effect, .effect_count = 1 };
 	const struct cause *cause = &a->cause;
 	char name[CHAIN_NAME], text[CHAIN_LINE];
@@ -443,17 +451,19 @@ static void summary_table(const struct report *r, const struct detail *d, struct
 
 	operation_row(t, r, d->row);
 	if (d->row->firsts)
-		listing_note(t, "first calls, in no percentile: %s", fmt_count(buf, d->row->firsts));
+		listing_note(t, "first calls, in no percentile: %s",
+			     fmt_count(buf, d->row->firsts));
 	if (any_bound(d))
 		listing_note(t, "%s", OPERATIONS_BOUND);
 }
 
-int view_detail_tables(struct report *r, const char *argument, struct listing_set *out, struct error *e)
+int view_detail_tables(struct report *r, const char *argument, struct listing_set *out,
+		       struct error *e)
 {
 	uint64_t slowest = r->order_by.top ? r->order_by.top : DETAIL_SLOWEST;
 	const struct latency_row *row = NULL;
 	struct detail d = { 0 };
-	int ret = detail_find(r, argument, &row, e);
+	int ret = detail_find(r, "op-detail", argument, &row, e);
 
 	if (!ret && detail_load(&d, r, row, slowest))
 		ret = error_set(e, ERROR_MEMORY, "out of memory");

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The comparison as text: what differs, the verdict, the account of a step, what changed and why. */
+/* The comparison as text: what differs, the verdict, a step's account, what changed and why. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include "diff.h"
 #include "fmt.h"
+#include "view_diff.h"
 #include "view_text.h"
 
 #define PARTS_SHOWN 8
@@ -19,9 +18,11 @@ static void print_side(const char *name, const struct diff_side *s, const struct
 
 	if (s->runs > 1)
 		snprintf(more, sizeof(more), " and %zu more", s->runs - 1);
-	print_wrapped(out, 8, "%-8s%s%s: %s steady, %s calls%s", name, fmt_text(path, sizeof(path), s->paths[0], 0),
-		      more, fmt_ns(span, (uint64_t)s->span), fmt_count(calls, (uint64_t)s->calls),
-		      s->complete ? "" : s->lossy ? ", INCOMPLETE: events were lost" : ", INCOMPLETE");
+	print_wrapped(out, 8, "%-8s%s%s: %s steady, %s calls%s", name,
+		      fmt_text(path, sizeof(path), s->paths[0], 0), more,
+		      fmt_ns(span, (uint64_t)s->span), fmt_count(calls, (uint64_t)s->calls),
+		      s->complete ? "" :
+		      s->lossy ? ", INCOMPLETE: events were lost" : ", INCOMPLETE");
 }
 
 static void print_differences(const struct diff *d, const struct page *out)
@@ -63,7 +64,8 @@ static void add_part(struct grid *t, const char *what, double before, double aft
 static void print_account(const struct diff *d, const struct page *out)
 {
 	static const struct grid_column columns[] = {
-		{ "", GRID_SHRINK }, { "before", GRID_RIGHT }, { "after", GRID_RIGHT }, { "change", GRID_RIGHT },
+		{ "", GRID_SHRINK }, { "before", GRID_RIGHT }, { "after", GRID_RIGHT },
+		{ "change", GRID_RIGHT },
 	};
 	double least = PART_MIN * (d->step_ns[0] > d->step_ns[1] ? d->step_ns[0] : d->step_ns[1]);
 	double before = d->step_ns[0], after = d->step_ns[1];
@@ -80,7 +82,8 @@ static void print_account(const struct diff *d, const struct page *out)
 		if (p->before < least && p->after < least)
 			continue;
 		snprintf(what, sizeof(what), "%s%s%s", p->what,
-			 !*p->place ? "" : strcmp(p->place, "between calls") ? ", " : " ", p->place);
+			 !*p->place ? "" : strcmp(p->place, "between calls") ? ", " : " ",
+			 p->place);
 		add_part(&t, fmt_text(text, sizeof(text), what, 0), p->before, p->after);
 		before -= p->before;
 		after -= p->after;
@@ -102,7 +105,7 @@ static const char *label(const struct diff_change *c, char buf[TEXT * 2])
 {
 	char name[TEXT];
 
-	fmt_text(name, sizeof(name), c->subject, 0);
+	fmt_text(name, sizeof(name), c->name, 0);
 	if (c->section == DIFF_PACE)
 		snprintf(buf, TEXT * 2, "pace, %s", c->title);
 	else if (c->section == DIFF_CHAINS)
@@ -159,8 +162,9 @@ static bool listed(const struct diff_change *c)
 static void print_changes(const struct diff *d, const struct page *out)
 {
 	static const struct grid_column columns[] = {
-		{ "", GRID_SHRINK }, { "before", GRID_RIGHT }, { "after", GRID_RIGHT }, { "ratio", GRID_RIGHT },
-		{ "95 % interval", GRID_RIGHT }, { "floor", GRID_OPTIONAL },
+		{ "", GRID_SHRINK }, { "before", GRID_RIGHT }, { "after", GRID_RIGHT },
+		{ "ratio", GRID_RIGHT }, { "95 % interval", GRID_RIGHT },
+		{ "floor", GRID_OPTIONAL },
 	};
 	struct grid t;
 
@@ -181,12 +185,14 @@ static void print_reasons(const struct diff *d, const struct page *out)
 	for (size_t i = 0; i < d->change_count; i++) {
 		const struct diff_change *c = &d->changes[i];
 
-		if (!listed(c) || !*c->why || c->section == DIFF_PACE || !strcmp(c->metric, "starved"))
+		if (!listed(c) || !*c->why || c->section == DIFF_PACE ||
+		    !strcmp(c->metric, "starved"))
 			continue;
 		if (!any)
 			fputs("\nWhy\n", out->file);
 		any = true;
-		print_wrapped(out, 4, "  %s: %s", label(c, text), fmt_text(why, sizeof(why), c->why, 0));
+		print_wrapped(out, 4, "  %s: %s", label(c, text),
+			      fmt_text(why, sizeof(why), c->why, 0));
 	}
 }
 
@@ -197,7 +203,8 @@ static void print_followers(const struct diff *d, const struct page *out)
 
 	line_begin(&l, out, "With the pace went: ");
 	for (size_t i = 0; i < d->change_count; i++)
-		if (d->changes[i].significant && d->changes[i].follows && strcmp(d->changes[i].subject, d->step))
+		if (d->changes[i].significant && d->changes[i].follows &&
+		    strcmp(d->changes[i].subject, d->step))
 			line_item(&l, "%s", label(&d->changes[i], text));
 	line_end(&l);
 }
@@ -207,7 +214,8 @@ static void print_followers(const struct diff *d, const struct page *out)
 static bool any_change(const struct diff *d, const char *subject)
 {
 	for (size_t i = 0; i < d->change_count; i++)
-		if (d->changes[i].significant && !d->changes[i].follows && !strcmp(d->changes[i].subject, subject))
+		if (d->changes[i].significant && !d->changes[i].follows &&
+		    !strcmp(d->changes[i].subject, subject))
 			return true;
 	return false;
 }
@@ -233,7 +241,8 @@ static void print_unchanged(const struct diff *d, const struct page *out)
 		if (first != i || !n || any_change(d, c->subject))
 			continue;
 		if (shown++ < UNCHANGED_SHOWN)
-			line_item(&l, "%s (%zu figure%s)", fmt_text(name, sizeof(name), c->subject, 40), n,
+			line_item(&l, "%s (%zu figure%s)",
+				  fmt_text(name, sizeof(name), c->subject, 40), n,
 				  n == 1 ? "" : "s");
 		else
 			more++;
@@ -245,9 +254,8 @@ static void print_unchanged(const struct diff *d, const struct page *out)
 
 static void print_method(const struct diff *d, const struct page *out)
 {
-	print_wrapped(out, 0, "%zu figures of %zu could be compared. One is called changed when the interval of its "
-		      "ratio, at 5 %% for all of them together, leaves out 1, and the ratio is beyond the floor: "
-		      "what equal runs differ by.", d->tested, d->change_count);
+	print_wrapped(out, 0, "%zu figures of %zu could be compared. One is called changed when the interval of its ratio, at 5 %% for all of them together, leaves out 1, and the ratio is beyond the floor: what equal runs differ by.",
+		      d->tested, d->change_count);
 }
 
 void view_diff(const struct diff *d, const struct page *out)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "../common/options.h"
 #include "chain_text.h"
+#include "detail.h"
 #include "fmt.h"
 #include "moment.h"
 #include "syscalls.h"
@@ -15,7 +16,6 @@
 
 #define NS_S 1000000000ull
 #define STRETCHES_SHOWN 60
-#define NEAREST 3
 
 /* ------------------------------------------------------------------ OP@TIME */
 
@@ -35,53 +35,6 @@ static int read_time(const struct recording *r, const char *text, uint64_t *ts, 
 		return 0;
 	error_set(e, ERROR_USAGE, "option \"--explain\": \"%s\" is not within the recording", text);
 	return error_hint(e, "it covers %s", moment_range(r, range, sizeof(range)));
-}
-
-/* ------------------------------------------------------------------ no such operation */
-
-struct near { const char *name; unsigned int distance; uint64_t calls; };
-
-static int by_distance(const void *a, const void *b)
-{
-	const struct near *x = a, *y = b;
-
-	if (x->distance != y->distance)
-		return x->distance < y->distance ? -1 : 1;
-	return x->calls != y->calls ? (x->calls > y->calls ? -1 : 1) : strcmp(x->name, y->name);
-}
-
-/* Operations that were called, the nearest names first. */
-static int unknown_operation(const struct report *r, const char *name, struct error *e)
-{
-	struct near *near = calloc(r->latency.row_count + 1, sizeof(*near));
-	char text[256] = "";
-	struct words w;
-	size_t n = 0;
-
-	error_set(e, ERROR_USAGE, "option \"--explain\": \"%s\" was not called", name);
-	for (size_t i = 0; near && i < r->latency.row_count; i++)
-		if (r->latency.rows[i].process == LATENCY_ALL)
-			near[n++] = (struct near){
-				r->latency.rows[i].operation->name,
-				options_distance(name, strlen(name), r->latency.rows[i].operation->name),
-				r->latency.rows[i].calls,
-			};
-	if (n)
-		qsort(near, n, sizeof(*near), by_distance);
-	words_begin(&w, text, sizeof(text));
-	for (size_t i = 0; i < n && i < NEAREST; i++)
-		words_item(&w, ", ", "%s", near[i].name);
-	free(near);
-	return n ? error_hint(e, "one of: %s%s", text, n > NEAREST ? ", ..." : "") :
-		   error_hint(e, "there is no CUDA call in the recording");
-}
-
-static bool was_called(const struct report *r, const char *name)
-{
-	for (size_t i = 0; i < r->latency.row_count; i++)
-		if (!strcmp(r->latency.rows[i].operation->name, name))
-			return true;
-	return false;
 }
 
 /* ------------------------------------------------------------------ print */
@@ -210,7 +163,8 @@ static uint64_t shortest_shown(const struct explanation *x)
 	return least;
 }
 
-static void print_stretches(const struct report *r, const struct explanation *x, const struct page *out)
+static void print_stretches(const struct report *r, const struct explanation *x,
+			    const struct page *out)
 {
 	uint64_t least = shortest_shown(x);
 	char length[FMT_SIZE];
@@ -281,7 +235,8 @@ static uint64_t state_sum(const struct explanation *x, enum stretch_state state)
 	return ns;
 }
 
-static void print_call_causes(const struct report *r, const struct explanation *x, const struct page *out)
+static void print_call_causes(const struct report *r, const struct explanation *x,
+			      const struct page *out)
 {
 	struct effect effect = { .kind = EFFECT_SLOW_CALL, .thread = x->thread, .operation = x->operation };
 	struct chain c = {
@@ -295,7 +250,8 @@ static void print_call_causes(const struct report *r, const struct explanation *
 	print_causes(r, &c, out);
 }
 
-static void print_explanation(const struct report *r, const struct explanation *x, const struct page *out)
+static void print_explanation(const struct report *r, const struct explanation *x,
+			      const struct page *out)
 {
 	print_completeness(r, out);
 	fputc('\n', out->file);
@@ -309,23 +265,25 @@ int view_explain(struct report *r, const char *request, const struct page *out, 
 {
 	const char *at = strchr(request, '@');
 	char name[128];
+	const struct latency_row *row = NULL;
 	struct explanation x = { 0 };
 	uint64_t ts = 0;
 	int ret;
 
 	snprintf(name, sizeof(name), "%.*s", at ? (int)(at - request) : (int)strlen(request), request);
-	if (!was_called(r, name))
-		return unknown_operation(r, name, e);
-	ret = at ? read_time(&r->recording, at + 1, &ts, e) : 0;
+	ret = detail_find(r, "explain", name, &row, e);
+	if (!ret && at)
+		ret = read_time(&r->recording, at + 1, &ts, e);
 	if (ret)
 		return ret;
-	ret = chains_explain(&x, r, name, ts);
+	ret = chains_explain(&x, r, row->operation->name, ts);
 	if (!ret) {
 		print_explanation(r, &x, out);
 	} else if (ret == ERROR_MEMORY) {
 		error_set(e, ret, "out of memory");
 	} else {
-		ret = error_set(e, ERROR_USAGE, "option \"--explain\": no call of %s returned%s%s", name,
+		ret = error_set(e, ERROR_USAGE, "option \"--explain\": no call of %s returned%s%s",
+				row->operation->name,
 				at ? " at or after " : "", at ? at + 1 : "");
 	}
 	explanation_release(&x);

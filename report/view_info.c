@@ -134,7 +134,8 @@ static void print_probes(const struct report *r, const struct library *l, const 
 }
 
 /* Where none was called, their names are all there is to say. */
-static void print_never_called(const struct report *r, const struct library *l, const struct page *out)
+static void print_never_called(const struct report *r, const struct library *l,
+			       const struct page *out)
 {
 	char symbol[128];
 	struct line line;
@@ -185,7 +186,8 @@ static void print_libraries(const struct report *r, const struct page *out)
 		dear += r->recording.probes[i].status == PROBE_ATTACHED &&
 			r->recording.probes[i].instruction == INSTRUCTION_SINGLE_STEPPED;
 	if (dear)
-		fprintf(out->file, "\n%llu probed functions pay the high price of single-stepping\n",
+		fprintf(out->file,
+			"\n%llu probed functions pay the high price of single-stepping\n",
 			(unsigned long long)dear);
 	print_refused(r, out);
 }
@@ -268,7 +270,8 @@ static void print_consistency(const struct report *r, const struct page *out)
 	char n[FMT_SIZE];
 
 	if (r->procs.inconsistent)
-		fprintf(out->file, "\ninconsistent: %s threads were busy for longer than they lived\n",
+		fprintf(out->file,
+			"\ninconsistent: %s threads were busy for longer than they lived\n",
 			fmt_count(n, r->procs.inconsistent));
 	if (r->tasks.overflow)
 		fprintf(out->file, "\n%s threads beyond the first %u are counted as unknown\n",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <math.h>
-#include "diff.h"
-#include "view_json.h"
+#include "view_diff.h"
 
 #define MILLION 1000000
 

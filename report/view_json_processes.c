@@ -134,7 +134,8 @@ static void put_process(const struct report *r, uint32_t process, struct json *j
 	json_object_end(j);
 }
 
-static void put_median(struct json *j, const char *key, const char *count, const struct group_median *m)
+static void put_median(struct json *j, const char *key, const char *count,
+		       const struct group_median *m)
 {
 	json_uint_or_null(j, key, m->n, m->ns);
 	json_uint(j, count, m->n);

@@ -79,7 +79,7 @@ static void add_step(struct listing *t, const struct report *r, const struct ser
 	add_bytes(t, r, true, g->steps[step].pages);
 }
 
-/* A digit for each tenth of its life: of the most that any has, how many ninths; 0 only for none. */
+/* A digit for each tenth of its life: how many ninths of the most any has; 0 only for none. */
 static void add_tenths(struct listing *t, const struct series_growth *g)
 {
 	char text[COUNT(g->tenths) + 1] = "";

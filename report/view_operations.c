@@ -39,7 +39,8 @@ static bool is_shown(const struct latency_row *row, uint32_t process, enum opera
 
 struct listing *operation_table(struct listing_set *set, const char *key, enum operation_rows which)
 {
-	return listing_set_add(set, key, NULL, which == OPERATIONS_NESTED ? nested_columns : columns,
+	return listing_set_add(set, key, NULL,
+			       which == OPERATIONS_NESTED ? nested_columns : columns,
 			       sizeof(columns) / sizeof(*columns));
 }
 
@@ -63,8 +64,8 @@ static uint64_t longest_first(const struct report *r, const struct latency_row *
 	for (size_t i = 0; i < r->latency.row_count; i++) {
 		const struct latency_row *row = &r->latency.rows[i];
 
-		if (row->process == LATENCY_ALL || row->operation != of->operation || !row->has_first ||
-		    (of->process != LATENCY_ALL && row != of))
+		if (row->process == LATENCY_ALL || row->operation != of->operation ||
+		    !row->has_first || (of->process != LATENCY_ALL && row != of))
 			continue;
 		*known = true;
 		ns = row->first > ns ? row->first : ns;
@@ -127,7 +128,8 @@ static bool print_part(const struct report *r, uint32_t process, size_t limit,
 	return bound;
 }
 
-void print_operations(const struct report *r, uint32_t process, size_t limit, const struct page *out)
+void print_operations(const struct report *r, uint32_t process, size_t limit,
+		      const struct page *out)
 {
 	bool bound = print_part(r, process, limit, OPERATIONS_TOP, out);
 

@@ -14,7 +14,8 @@ enum operation_rows {
 #define OPERATIONS_BOUND "= the p99 of fewer than 100 calls is their maximum"
 
 /* An empty one, for such rows. */
-struct listing *operation_table(struct listing_set *set, const char *key, enum operation_rows which);
+struct listing *operation_table(struct listing_set *set, const char *key,
+				enum operation_rows which);
 void operation_row(struct listing *t, const struct report *r, const struct latency_row *row);
 /* All rows; returns whether there is a p99 of fewer than 100 calls. process: or LATENCY_ALL. */
 bool operation_rows(struct listing *t, const struct report *r, uint32_t process,

@@ -73,17 +73,24 @@ static void add_figures(const struct report *r, struct listing *t, const struct 
 	list_time(r, t, !s->alive, s->end);
 }
 
+static struct thread_sum sum_of(const struct report *r, uint32_t process,
+				const struct worker_group *group)
+{
+	struct thread_sum sum;
+
+	if (group)
+		return group->sum;
+	thread_sum_process(r, process, &sum);
+	return sum;
+}
+
 static void add_row(const struct report *r, struct listing *t, uint32_t process)
 {
 	const struct worker_group *group = worker_group_of(r, process);
 	const struct process *p = &r->tasks.processes[process];
-	struct thread_sum sum;
+	struct thread_sum sum = sum_of(r, process, group);
 	struct exit_status exit;
 
-	if (group)
-		sum = group->sum;
-	else
-		thread_sum_process(r, process, &sum);
 	list_exit(r, process, group, &exit);
 	add_identity(r, t, process, group);
 	add_figures(r, t, &sum);
@@ -294,13 +301,9 @@ static void add_node(const struct report *r, struct listing *t, uint32_t process
 	const struct worker_group *group = worker_group_of(r, process);
 	const struct process *p = &r->tasks.processes[process];
 	bool lossy = r->completeness.switches_lossy, pages = r->completeness.pages_lossy;
+	struct thread_sum s = sum_of(r, process, group);
 	struct exit_status exit;
-	struct thread_sum s;
 
-	if (group)
-		s = group->sum;
-	else
-		thread_sum_process(r, process, &s);
 	list_exit(r, process, group, &exit);
 	list_number(t, true, depth, false);
 	listing_text(t, p->name);
@@ -337,8 +340,7 @@ int view_tree_tables(struct report *r, const char *argument, struct listing_set 
 	for (uint32_t i = !ret && tree.count ? tree.nodes[0] : TASKS_NONE; i != TASKS_NONE;
 	     i = tree_next(&tree, i, &depth))
 		add_node(r, t, i, depth);
-	listing_note(t, "begin: since the start of the recording; memory: in page allocations; "
-		     "CUDA: calls; roles are guesses");
+	listing_note(t, "begin: since the start of the recording; memory: in page allocations; CUDA: calls; roles are guesses");
 	list_group_notes(r, t);
 	tree_release(&tree);
 	return ret;

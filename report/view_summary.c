@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <string.h>
 #include "fmt.h"
 #include "view.h"
 #include "view_chains.h"

@@ -112,8 +112,7 @@ void list_group_notes(const struct report *r, struct listing *t)
 	for (size_t i = 0; i < r->groups.count && !r->no_group; i++)
 		listing_note(t, "%s", group_text(r, &r->groups.list[i], text, sizeof(text)));
 	if (r->groups.count && !r->no_group)
-		listing_note(t, "(medians; start-up: from the fork to the first wait for another "
-			     "thread; --no-group lists each)");
+		listing_note(t, "(medians; start-up: from the fork to the first wait for another thread; --no-group lists each)");
 }
 
 void print_processes(const struct report *r, const struct page *out)
@@ -127,8 +126,7 @@ void print_processes(const struct report *r, const struct page *out)
 	major = list_processes(r, &set);
 	t = &set.tables[0];
 	t->limit = major && major < PROCESSES && !r->order_by.column ? major : PROCESSES - 1;
-	listing_note(t, "context switches voluntary and involuntary; off-CPU: mean and longest "
-		     "(max); page allocations and the memory in them; CUDA: calls; roles are guesses");
+	listing_note(t, "context switches voluntary and involuntary; off-CPU: mean and longest (max); page allocations and the memory in them; CUDA: calls; roles are guesses");
 	list_group_notes(r, t);
 	listing_order(t, &r->order_by);
 	listing_print(t, out);

@@ -6,41 +6,6 @@
 #include "view_text.h"
 #include "words.h"
 
-void line_begin(struct line *l, const struct page *out, const char *title)
-{
-	*l = (struct line){ .out = out, .title = title };
-}
-
-void line_item(struct line *l, const char *format, ...)
-{
-	char text[512];
-	size_t width;
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	width = fmt_width(text);
-	if (!l->items++) {
-		fputs(l->title, l->out->file);
-		l->column = fmt_width(l->title);
-	} else if (l->column + 3 + width > l->out->width) {
-		fprintf(l->out->file, ",\n  ");
-		l->column = 2;
-	} else {
-		fputs(", ", l->out->file);
-		l->column += 2;
-	}
-	fputs(text, l->out->file);
-	l->column += width;
-}
-
-void line_end(struct line *l)
-{
-	if (l->items)
-		fputc('\n', l->out->file);
-}
-
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -160,20 +125,6 @@ void cell_count(struct grid *t, bool lossy, uint64_t n)
 	add_cell(t, lossy, fmt_count(buf, n), true);
 }
 
-void cell_rate(struct grid *t, bool lossy, uint64_t events, uint64_t span_ns)
-{
-	char buf[FMT_SIZE];
-
-	add_cell(t, lossy, fmt_rate(buf, events, span_ns), true);
-}
-
-void cell_bytes(struct grid *t, bool lossy, uint64_t bytes)
-{
-	char buf[FMT_SIZE];
-
-	add_cell(t, lossy, fmt_bytes(buf, bytes), false);
-}
-
 void cell_text(struct grid *t, const char *text)
 {
 	char buf[512];
@@ -251,7 +202,8 @@ static void add_span(struct words *w, const struct recording *rec)
 	uint64_t start = rec->whole_start;
 	char from[FMT_SIZE], to[FMT_SIZE], whole[FMT_SIZE];
 
-	words_item(w, "; ", "%s to %s of %s", rec->start > start ? fmt_span(from, rec->start - start) : "0 s",
+	words_item(w, "; ", "%s to %s of %s",
+		   rec->start > start ? fmt_span(from, rec->start - start) : "0 s",
 		   fmt_span(to, rec->end - start), fmt_span(whole, rec->whole_end - start));
 	if (rec->anchor_count)
 		words_add(w, " (%s to %s)", fmt_clock(from, recording_realtime(rec, rec->start)),
@@ -294,7 +246,8 @@ static void print_selection(const struct report *r, const struct page *out)
 	if (s->by_time)
 		add_span(&w, &r->recording);
 	if (s->by_cpu) {
-		words_item(&w, "; ", "--cpu %s: ", fmt_text(option, sizeof(option), s->options.cpu, 40));
+		words_item(&w, "; ",
+			   "--cpu %s: ", fmt_text(option, sizeof(option), s->options.cpu, 40));
 		add_count(&w, &s->cpu, "CPUs");
 	}
 	if (s->by_thread) {
@@ -307,7 +260,8 @@ static void print_selection(const struct report *r, const struct page *out)
 		add_count(&w, &s->process, "processes");
 	}
 	if (s->by_operation) {
-		words_item(&w, "; ", "--op %s: ", fmt_text(option, sizeof(option), s->options.op, 40));
+		words_item(&w, "; ",
+			   "--op %s: ", fmt_text(option, sizeof(option), s->options.op, 40));
 		add_count(&w, &s->operation, "operations");
 	}
 	if (*text)

@@ -8,14 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "grid.h"
+#include "line.h"
 #include "page.h"
 #include "report.h"
-
-/* A list in running text, "title: a, b, c", broken at the page's width; nothing without an item. */
-struct line { const struct page *out; const char *title; size_t column, items; };
-void line_begin(struct line *l, const struct page *out, const char *title);
-void line_item(struct line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void line_end(struct line *l);
 
 /* One line of text, broken at the page's width with the rest indented; ends with a newline. */
 void print_wrapped(const struct page *out, size_t indent, const char *format, ...)
@@ -33,9 +28,6 @@ void print_styled(const struct page *out, enum text_style style, const char *for
 /* Times in tables stand without the space before the unit: "25.3us". */
 void cell_ns(struct grid *t, bool known, bool lossy, uint64_t ns);
 void cell_count(struct grid *t, bool lossy, uint64_t n);
-/* Events a second. */
-void cell_rate(struct grid *t, bool lossy, uint64_t events, uint64_t span_ns);
-void cell_bytes(struct grid *t, bool lossy, uint64_t bytes);
 void cell_text(struct grid *t, const char *text);
 
 /* "main", "worker 2", a name where the role is unknown: how lines speak of a process. */

@@ -152,8 +152,7 @@ int view_thread_tables(struct report *r, const char *argument, struct listing_se
 	int ret = add_rows(r, t, r->order, r->order_count);
 
 	(void)argument;
-	listing_note(t, "vol., invol.: context switches, voluntary and involuntary; CUDA: calls; "
-		     "roles are guesses");
+	listing_note(t, "vol., invol.: context switches, voluntary and involuntary; CUDA: calls; roles are guesses");
 	list_group_notes(r, t);
 	return ret ? error_set(e, ret, "out of memory") : 0;
 }

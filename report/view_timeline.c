@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <stdio.h>
 #include "fmt.h"
 #include "series.h"
 #include "timeline.h"
@@ -180,10 +179,10 @@ static void add_notes(struct listing *t, const struct report *r)
 		     r->selection.by_operation ? "calls" : "top-level calls", FEW_CALLS);
 	if (r->selection.by_thread)
 		listing_note(
-			t, "CPUs busy, runnable threads, switches and allocations are those of the "
-			   "selected threads alone.");
+			t, "CPUs busy, runnable threads, switches and allocations are those of the selected threads alone.");
 	if (r->selection.by_operation)
-		listing_note(t, "Calls are those selected; of them, in CUDA counts top-level ones.");
+		listing_note(t,
+			     "Calls are those selected; of them, in CUDA counts top-level ones.");
 }
 
 int view_timeline_tables(struct report *r, const char *argument, struct listing_set *out,

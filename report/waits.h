@@ -44,7 +44,7 @@ enum wait_how {
 struct waiter {
 	uint32_t process;	/* of a group the first */
 	uint32_t thread;	/* one thread, or TASKS_NONE */
-	const char *name;	/* of the thread or threads; of the process, where it is all of them */
+	const char *name;	/* of the thread or threads; where it is all, of the process */
 	bool whole;		/* all threads of the process or group */
 	bool calls;		/* made CUDA calls */
 	uint64_t threads;	/* selected ones in it */
@@ -56,8 +56,8 @@ struct wait_piece {
 	uint32_t waiter;
 	enum wait_how how;
 	/*
-	 * Who, for RAN and WOKEN. thread: of the waiter's own process, the first of those that are one
-	 * waiter with it; WAITS_OWN of a group's; TASKS_NONE: all of the process.
+	 * Who, for RAN and WOKEN. thread: of the waiter's own process, the first of those that are
+	 * one waiter with it; WAITS_OWN of a group's; TASKS_NONE: all of the process.
 	 */
 	uint32_t process, thread;
 	uint64_t threads;	/* that thread stands for */
@@ -67,7 +67,7 @@ struct wait_piece {
 };
 
 struct waits {
-	struct waiter *waiters; size_t count;	/* those with calls first; then most time off the CPU */
+	struct waiter *waiters; size_t count;	/* with calls first; then most time off the CPU */
 	struct wait_piece *pieces; size_t piece_count;
 };
 
@@ -76,7 +76,7 @@ static inline bool wait_how_runnable(enum wait_how how)
 	return how <= WAIT_UNRECORDED;
 }
 
-/* rows: of table switch held in memory at once; TIMELINE_ROWS. ERROR_MEMORY; release in either case. */
+/* rows: of table switch in memory at once; TIMELINE_ROWS. ERROR_MEMORY; release in either case. */
 int waits_load(struct waits *w, struct report *r, size_t rows);
 void waits_release(struct waits *w);
 #endif

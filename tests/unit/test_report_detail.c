@@ -23,7 +23,7 @@ static void load(struct detail *d, struct report *r, const char *name, uint64_t 
 	const struct latency_row *row = NULL;
 	struct error e = { 0 };
 
-	CHECK(!detail_find(r, name, &row, &e));
+	CHECK(!detail_find(r, "op-detail", name, &row, &e));
 	CHECK(!detail_load(d, r, row, slowest));
 }
 
@@ -261,7 +261,7 @@ static void finds(const struct report *r, const char *name, const char *want)
 {
 	const struct latency_row *row = NULL;
 	struct error e = { 0 };
-	int ret = detail_find(r, name, &row, &e);
+	int ret = detail_find(r, "op-detail", name, &row, &e);
 
 	CHECK(want ? !ret && !strcmp(row->operation->name, want) && row->process == LATENCY_ALL :
 		     ret == ERROR_USAGE && e.hint[0]);

@@ -72,7 +72,7 @@ static char *csv(const struct listing *t)
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
 
-	listing_csv(t, f);
+	listing_csv(t, &(struct page){ .file = f, .width = PAGE_WIDTH });
 	fclose(f);
 	return text;
 }
