@@ -381,9 +381,10 @@ static void session_summary(const struct session *s)
 {
 	struct libraries_summary l = libraries_summary(s->libraries);
 
-	log_notice("\"%s\": %llu context switches, %llu CUDA calls; %llu probes in %u libraries; %llu KiB of buffers",
+	log_notice("\"%s\": %llu context switches, %llu CUDA calls; %llu probes in %u %s; %llu KiB of buffers",
 		   s->config->output, (unsigned long long)ingest_rows(s->ingest, SOURCE_SWITCH),
 		   (unsigned long long)l.calls, (unsigned long long)l.symbols, l.probed,
+		   l.probed == 1 ? "library" : "libraries",
 		   (unsigned long long)(2 * probes_cpus(s->probes) * s->config->buffer >> 10));
 	if (losses_total(s->losses))
 		log_warning("%llu events were lost; hint: a larger --buffer, now %llu bytes",

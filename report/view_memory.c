@@ -131,7 +131,7 @@ int view_memory_tables(struct report *r, const char *argument, struct listing_se
 		       struct error *e)
 {
 	struct listing *t = listing_set_add(out, "memory", NULL, columns, COUNT(columns));
-	struct listing *processes = listing_set_add(out, "growth", "PAGE ALLOCATIONS",
+	struct listing *processes = listing_set_add(out, "growth", "page allocations",
 						    process_columns, COUNT(process_columns));
 	struct series_memory m;
 	uint64_t step;

@@ -188,7 +188,7 @@ static void add_notes(struct listing *t, const struct report *r)
 int view_timeline_tables(struct report *r, const char *argument, struct listing_set *out,
 			 struct error *e)
 {
-	struct listing *t = listing_set_add(out, "timeline", "TIMELINE", columns, COUNT(columns));
+	struct listing *t = listing_set_add(out, "timeline", "timeline", columns, COUNT(columns));
 	struct listing *cpus =
 		listing_set_add(out, "timeline_cpus", NULL, cpu_columns, COUNT(cpu_columns));
 	struct series s;

@@ -221,7 +221,7 @@ int view_wait_tables(struct report *r, const char *argument, struct listing_set 
 		     struct error *e)
 {
 	struct listing *t = listing_set_add(out, "waits", NULL, columns, COUNT(columns));
-	struct listing *text = listing_set_add(out, "waiters", "WHO WAITED FOR WHOM", text_columns,
+	struct listing *text = listing_set_add(out, "waiters", "who waited for whom", text_columns,
 					       COUNT(text_columns));
 	struct waits w;
 	int ret = waits_load(&w, r, TIMELINE_ROWS);
