@@ -6,14 +6,15 @@
 export TZ=UTC
 ing-synth -o ingero.ing --switches=20000 --calls=3000 --failed=3 --open=1 --workers=3 \
 	--generations=3 --cpus=3 --lost=10
-views="--per-process --threads --tree --ops --op-detail=cudaMemcpyAsync --errors --open --chains
-	--waits --timeline --timeline=100ms --memory --memory=100ms --losses --info"
+tables="--per-process --threads --tree --ops --op-detail=cudaMemcpyAsync --errors --open --waits
+	--timeline --timeline=100ms --memory --memory=100ms --losses"
+views="$tables --chains --info"
 main=$(ingero-report --threads --role=main --csv | sed -n 2p | cut -d, -f 1)
 thread=$(ingero-report --threads --role=main --csv | sed -n 2p | cut -d, -f 2)
 
 number=0
 with() {	# OPTION... : with each view, as text, JSON and, of tables, CSV
-	for view in "" $views; do
+	for view in "" $chosen; do
 		number=$((number + 1))
 		ingero-report $view "$@" >text/$number 2>err || echo "$view $*: $(cat err)"
 		ingero-report --json $view "$@" >json/$number 2>err || echo "--json $view $*: $(cat err)"
@@ -24,6 +25,7 @@ with() {	# OPTION... : with each view, as text, JSON and, of tables, CSV
 	done
 }
 mkdir text json csv
+chosen=$views
 with --pid="$main"
 with --tid="$thread"
 with --comm='python*'
@@ -37,11 +39,17 @@ with --last=100ms
 with --skip=100ms
 with --tree-only
 with --all
+with --no-group
+with --color=never --no-pager
+chosen=$tables
 with --top=2
 with --min-share=5
-with --no-group
 with --raw
-with --color=never --no-pager
+for view in --chains --info; do
+	for option in --top=2 --min-share=5 --raw --sort=calls; do
+		ingero-report $view $option 2>&1 | sed "s/^/$view $option: /"
+	done
+done
 ingero-report --strict=all >/dev/null || echo "--strict=all: $?"
 
 # Text has a line and fits the page; JSON is JSON; rows of CSV have one length.
