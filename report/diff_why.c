@@ -475,7 +475,7 @@ void diff_conclude(struct diff *d)
 		say_others(d, &w, "; ");
 	} else {
 		if (pace && pace->ratio > 0)
-			words_add(&w, "no significant change of the pace (%s), but ",
+			words_add(&w, "the pace may be the same (%s), but ",
 				  diff_times(times, pace->ratio));
 		else
 			words_add(&w, "changed: ");

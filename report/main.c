@@ -96,9 +96,9 @@ static void show_diff(const struct command *c, const struct diff *d, const struc
 }
 
 /* Nothing at all is printed where something asked for cannot be. */
-static int show(const struct command *c, struct report *r, const struct page *out, struct error *e)
+static int show(const struct command *c, struct report *r, struct terminal *t, struct error *e)
 {
-	struct page memory = *out;
+	struct page memory = t->page;
 	char *text = NULL;
 	size_t size = 0;
 	int ret;
@@ -109,8 +109,8 @@ static int show(const struct command *c, struct report *r, const struct page *ou
 	ret = show_all(c, r, &memory, e);
 	if (fclose(memory.file) && !ret)
 		ret = error_set(e, ERROR_MEMORY, "out of memory");
-	if (!ret)
-		fwrite(text, 1, size, out->file);
+	if (!ret && fwrite(text, 1, size, t->page.file) != size)
+		t->write_errno = errno;
 	free(text);
 	return ret;
 }
@@ -198,7 +198,7 @@ static int print_report(const struct command *c, struct report *r, struct error 
 	status = exit_code(ret);
 	if (!ret) {
 		terminal_open(&t, &c->terminal);
-		ret = show(c, r, &t.page, e);
+		ret = show(c, r, &t, e);
 		status = exit_code(ret);
 		if (terminal_close(&t, &closing) && !ret) {
 			*e = closing;

@@ -203,7 +203,7 @@ int terminal_close(struct terminal *t, struct error *e)
 	bool failed = ferror(t->page.file);
 	int ret = 0;
 
-	errno = 0;
+	errno = failed ? t->write_errno : 0;
 	failed |= fclose(t->page.file) != 0;
 	if (failed && errno != EPIPE)
 		ret = errno ? error_system(e, "cannot write the report") :

@@ -28,6 +28,7 @@ struct terminal_options {
 struct terminal {
 	struct page page;
 	int pager;		/* its process; 0 none */
+	int write_errno;	/* of the first write that failed, as far as known; 0 */
 	void (*handlers[TERMINAL_SIGNALS])(int);	/* what the pager's signals did before */
 };
 
