@@ -78,8 +78,14 @@ def strange_platform(report):
 def strange_host(case, report):
     """The machine did not run for a while: busy loops saw the clock jump and had not switched."""
     stolen = sum(end - start for start, end in case.notes.intervals("", "stolen"))
-    share = stolen / report["span_ns"]
-    return f"the host: {100 * share:.0f} % of a CPU stolen" if share >= STOLEN else None
+    share = max(stolen / report["span_ns"], report["system"]["steal"] or 0)
+    if share >= STOLEN:
+        return f"the host: {100 * share:.0f} % of a CPU stolen"
+    for chain in report["chains"]:
+        took = sum(c["share"] for c in chain["causes"] if c["kind"] == "steal")
+        if took >= MUCH:
+            return f"the host: {100 * took:.0f} % of the lost time stolen"
+    return None
 
 
 def stranger(case, report):
