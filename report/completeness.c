@@ -139,13 +139,11 @@ static void judge(struct completeness *c, const struct recording *r)
 	c->switches_lossy = c->sources[SOURCE_SWITCH].here || c->sources[SOURCE_WAKING].here ||
 			    c->sources[SOURCE_WAKEUP].here || c->sources[SOURCE_WAKEUP_NEW].here;
 	c->pages_lossy = c->sources[SOURCE_PAGE_ALLOC].here || c->sources[SOURCE_SWITCH].here;
-	c->tasks_lossy = c->sources[SOURCE_FORK].all || c->sources[SOURCE_EXEC].all ||
-			 c->sources[SOURCE_EXIT].all || c->sources[SOURCE_RENAME].all;
 	c->closed = r->closed;
 	c->damaged_blocks = atomic_load(&r->damaged_blocks);
 	c->unknown_blocks = r->file->unknown_blocks;
 	if (c->damaged_blocks)
-		c->calls_lossy = c->switches_lossy = c->pages_lossy = c->tasks_lossy = true;
+		c->calls_lossy = c->switches_lossy = c->pages_lossy = true;
 	c->error = recording_fact(r, "record.error");
 	if (c->error && !*c->error)
 		c->error = NULL;

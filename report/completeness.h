@@ -32,7 +32,7 @@ struct loss_second { uint64_t first, last, count; uint32_t source, reason; };
 struct completeness {
 	bool complete;			/* closed, nothing lost, no block damaged */
 	bool closed;
-	bool calls_lossy, switches_lossy, pages_lossy, tasks_lossy;
+	bool calls_lossy, switches_lossy, pages_lossy;
 	struct source_counts sources[SOURCE_LIMIT];
 	uint64_t lost;			/* of all sources */
 	uint64_t unbalanced;		/* (source, cpu) with entries != emitted + filtered + lost */

@@ -121,17 +121,6 @@ static const char *decimals(char *buf, unsigned __int128 numerator, uint64_t den
 	return buf;
 }
 
-const char *fmt_rate(char buf[FMT_SIZE], uint64_t events, uint64_t span_ns)
-{
-	unsigned __int128 scaled = (unsigned __int128)events * NS_S;
-
-	if (!span_ns)
-		return strcpy(buf, "-");
-	if (!events || rounded(scaled * 100, span_ns) >= 1000)
-		return fmt_count(buf, rounded(scaled, span_ns));
-	return decimals(buf, scaled, span_ns);
-}
-
 const char *fmt_ratio(char buf[FMT_SIZE], uint64_t numerator, uint64_t denominator)
 {
 	return denominator ? decimals(buf, numerator, denominator) : strcpy(buf, "-");

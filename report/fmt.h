@@ -21,8 +21,6 @@ const char *fmt_count(char buf[FMT_SIZE], uint64_t n);
 const char *fmt_bytes(char buf[FMT_SIZE], uint64_t bytes);
 /* part / whole as "97.3 %"; "-" when whole is 0. */
 const char *fmt_percent(char buf[FMT_SIZE], uint64_t part, uint64_t whole);
-/* Events in span_ns as a rate a second, "1,234", "0.52" or "0.0012"; "-" when the span is 0. */
-const char *fmt_rate(char buf[FMT_SIZE], uint64_t events, uint64_t span_ns);
 /* numerator / denominator, "2.31" or "0.012"; "-" when the denominator is 0. */
 const char *fmt_ratio(char buf[FMT_SIZE], uint64_t numerator, uint64_t denominator);
 /* value / unit, rounded, with that many decimals (at most 6): "12,345.670" */

@@ -254,7 +254,6 @@ static int add_pages(struct builder *b)
 			t->pages += c.col[COL_page_pages][i];
 			if (ts > t->last_page)
 				t->last_page = ts;
-			b->procs->page_rows++;
 		}
 	}
 	columns_release(&c);

@@ -75,7 +75,7 @@ struct procs {
 	struct cpu_account *cpus;		/* by CPU, recording.cpus */
 	bool partial;				/* CPUs are left out */
 	struct edges edges;			/* of a narrowed span */
-	uint64_t rows, page_rows, breaks;
+	uint64_t rows, breaks;
 	uint64_t inconsistent;		/* threads whose parts exceed their life: unrecorded is 0 */
 	uint64_t recorder_running, recorder_waiting;
 	uint64_t running, waiting;	/* of all threads but the recorder's and the idle ones */

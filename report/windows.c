@@ -465,7 +465,6 @@ static int make_feeding(struct windows *w)
 	w->feeding = calloc(walk->process_count + 1, sizeof(*w->feeding));
 	if (!w->feeding)
 		return ERROR_MEMORY;
-	w->feeding_capacity = walk->process_count + 1;
 	w->feeding_count = walk->process_count;
 	for (size_t i = 0; i < walk->process_count; i++) {
 		const struct feeding_process *p = &walk->processes[i];

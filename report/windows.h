@@ -92,7 +92,7 @@ bool window_operation_waits(const struct operation *o);
 struct windows {
 	struct window_group *groups; size_t group_count, group_capacity;
 	struct window_span *spans; size_t span_count, span_capacity;
-	struct feeding *feeding; size_t feeding_count, feeding_capacity;	/* by process */
+	struct feeding *feeding; size_t feeding_count;	/* by process */
 	struct windows_state *state;		/* private */
 };
 

@@ -45,17 +45,6 @@ static void test_numbers(void)
 	IS(fmt_percent(buf, 1, 3), "33.3 %");
 	IS(fmt_percent(buf, 0, 0), "-");
 	IS(fmt_percent(buf, UINT64_MAX, UINT64_MAX), "100.0 %");
-	IS(fmt_rate(buf, 1234, 1000000000), "1,234");
-	IS(fmt_rate(buf, 1, 2000000000), "0.50");
-	IS(fmt_rate(buf, 0, 1000000000), "0");
-	IS(fmt_rate(buf, 5, 0), "-");
-	IS(fmt_rate(buf, 15, 10000000000), "1.50");
-	IS(fmt_rate(buf, 9996, 1000000000000), "10");
-	IS(fmt_rate(buf, 1999, 1000000000000), "2.00");
-	IS(fmt_rate(buf, 21, 2000000000), "11");
-	IS(fmt_rate(buf, 1, 1000000000000), "0.0010");
-	IS(fmt_rate(buf, 123, 10000000000000), "0.012");
-	IS(fmt_rate(buf, UINT64_MAX, 1), "18,446,744,073,709,551,615");
 	IS(fmt_ratio(buf, 17, 4), "4.25");
 	IS(fmt_ratio(buf, 17, 0), "-");
 	IS(fmt_ratio(buf, 2, 3), "0.67");
